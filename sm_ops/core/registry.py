@@ -1,0 +1,77 @@
+"""Lazy registry: a folder's file names are the public names of its kind; members are imported on use.
+
+Outside packages add members through entry points in the group `sm_ops.KIND`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+
+from sm_ops.core.errors import InputError
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of member: where its files are, and the functions each has to offer."""
+
+    name: str
+    package: str
+    requires: tuple[str, ...]
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("dataset", "sm_ops.data.datasets", ("generate",)),
+        Kind("reference", "sm_ops.scoring.backends", ("load",)),
+        Kind("rule", "sm_ops.masking.rules", ("select",)),
+        Kind("baseline", "sm_ops.masking.baselines", ("mask",)),
+        Kind("attack", "sm_ops.attacks", ("run",)),
+    )
+}
+
+
+@cache
+def members(kind: str) -> dict[str, str]:
+    """Public name -> module path of every member of a kind, without importing any."""
+    spec = KINDS[kind]
+    folder = _ROOT.joinpath(*spec.package.split(".")[1:])
+    found = {
+        path.stem.removesuffix("_"): f"{spec.package}.{path.stem}"
+        for path in sorted(folder.glob("*.py"))
+        if not path.stem.startswith("_")
+    }
+    return found | {point.name: point.value for point in entry_points(group=f"sm_ops.{kind}")}
+
+
+def load(kind: str, name: str) -> ModuleType:
+    """Import the member `name` of `kind` and check that it offers what its kind requires.
+
+    Raises `InputError` for an unknown name, with the nearest ones, and for a member that lacks a function.
+    """
+    known = members(kind)
+    if name not in known:
+        raise InputError(f"unknown-{kind}", f"There is no {kind} {name!r}; {did_you_mean(name, known)}.")
+    module = importlib.import_module(known[name])
+    missing = [function for function in KINDS[kind].requires if not callable(getattr(module, function, None))]
+    if missing:
+        raise InputError(
+            f"incomplete-{kind}",
+            f"The {kind} {name!r} in {known[name]} lacks {', '.join(missing)}; see docs/architecture.md.",
+        )
+    return module
+
+
+def did_you_mean(name: str, known: object) -> str:
+    """A clause that names the nearest known names, or all of them when none is near."""
+    names = sorted(map(str, known))  # type: ignore[call-overload]
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(names) or 'none'}"
