@@ -74,4 +74,4 @@ def did_you_mean(name: str, known: object) -> str:
     """A clause that names the nearest known names, or all of them when none is near."""
     names = sorted(map(str, known))  # type: ignore[call-overload]
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(names) or 'none'}"
+    return f"the nearest is {' or '.join(near)}" if near else f"known are {', '.join(names) or 'none'}"

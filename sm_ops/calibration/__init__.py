@@ -1,0 +1,1 @@
+"""From labelled validation data to an operating point: critical values, thresholds, suitability."""

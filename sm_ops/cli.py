@@ -1,0 +1,193 @@
+"""The command line. Every import of a heavy library stays inside its command, so that help answers at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sm_ops import __version__
+from sm_ops.core.errors import EXIT_INPUT, EXIT_INTERRUPTED, SmOpsError, sanitise
+
+app = typer.Typer(
+    name="sm-ops",
+    help="Shows on your own data what each protection against leakage costs and gains.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    epilog="Start with: sm-ops run",
+)
+
+Config = Annotated[str, typer.Argument(help="A preset (tiny, small, paper) or a .yaml file.", metavar="[CONFIG]")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", help="Override one setting, as KEY=VALUE.", metavar="KEY=VALUE")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Worker processes at a time; default: one a core.")]
+RunName = Annotated[str | None, typer.Argument(help="A run's id or its beginning; default: the newest.")]
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        print(f"sm-ops {__version__}")
+        raise typer.Exit
+
+
+def _resolved(config: str, overrides: list[str] | None) -> dict[str, Any]:
+    from sm_ops.core.config import load_pipeline, resolve
+
+    return resolve(load_pipeline(config, overrides))
+
+
+@app.command(epilog="Examples: sm-ops run | sm-ops run tiny --set train.seeds=[0] | sm-ops run my.yaml --jobs 1")
+def run(
+    config: Config = "tiny",
+    overrides: Set = None,
+    jobs: Jobs = None,
+    orchestrate: Annotated[bool, typer.Option(help="Run the same steps as a Prefect flow.")] = False,
+) -> None:
+    """Run a pipeline from data to the frontier; what is stored is found, not made again."""
+    from sm_ops.core.home import home_folder
+
+    resolved = _resolved(config, overrides)
+    if orchestrate:
+        _flow("flows.surprise", resolved, jobs)
+        return
+    from sm_ops.report.finish import finish
+    from sm_ops.runner import run_pipeline
+
+    finish(run_pipeline(resolved, home_folder(), jobs), home_folder())
+
+
+def _flow(module: str, resolved: dict[str, Any], jobs: int | None) -> None:
+    """Start a flow as a subprocess, so that no command imports Prefect."""
+    import subprocess
+    import tempfile
+
+    from sm_ops.core.fs import write_json
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "resolved.json"
+        write_json(path, resolved)
+        command = [sys.executable, "-m", module, str(path), *([str(jobs)] if jobs else [])]
+        raise typer.Exit(subprocess.run(command, check=False).returncode)
+
+
+@app.command(epilog="Examples: sm-ops stage synthesize | sm-ops stage train@SM95-0 --out out")
+def stage(
+    name: Annotated[str, typer.Argument(help="A step's name, as sm-ops ls shows it.")],
+    config: Annotated[str, typer.Option("--config", help="A preset or a .yaml file.")] = "tiny",
+    overrides: Set = None,
+    out: Annotated[Path | None, typer.Option(help="Also export the result below this folder.")] = None,
+) -> None:
+    """Run one step, whose inputs must be stored, and optionally export it where DVC looks for it."""
+    from sm_ops.core.home import home_folder
+    from sm_ops.runner import run_stage
+
+    run_stage(name, _resolved(config, overrides), home_folder(), out)
+
+
+@app.command(name="ls", epilog="Examples: sm-ops ls | sm-ops ls steps | sm-ops ls runs --json")
+def list_(
+    what: Annotated[str, typer.Argument(help="stages, steps, runs, presets, or a kind of member.")] = "stages",
+    config: Annotated[str, typer.Option("--config", help="A preset or a .yaml file.")] = "tiny",
+    as_json: Json = False,
+) -> None:
+    """List stages, a pipeline's steps, runs, presets, datasets, references, rules, baselines or attacks."""
+    from sm_ops.listing import listing
+
+    rows = listing(what, config)
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    for row in rows:
+        print("  ".join(str(value) for value in row.values()))
+
+
+@app.command(epilog="Examples: sm-ops show | sm-ops show mask | sm-ops show train@SM95-0 --set train.epochs=4")
+def show(
+    step: Annotated[str | None, typer.Argument(help="A step; default: all steps of the pipeline.")] = None,
+    config: Annotated[str, typer.Option("--config", help="A preset or a .yaml file.")] = "tiny",
+    overrides: Set = None,
+    as_json: Json = False,
+) -> None:
+    """Tell of each step whether it is stored, and in words why it would run again."""
+    from sm_ops.core.home import home_folder
+    from sm_ops.listing import states
+
+    rows = states(_resolved(config, overrides), home_folder(), step)
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    for row in rows:
+        print(f"{row['step']:<28} {row['state']}")
+        for reason in row["reasons"]:
+            print(f"    {reason}")
+
+
+@app.command(epilog="Examples: sm-ops report | sm-ops report --json | sm-ops report tiny-0a1b")
+def report(name: RunName = None, as_json: Json = False) -> None:
+    """Print a run's table (or its numbers as JSON) and where its report lies."""
+    from sm_ops.core.home import find_run, home_folder
+    from sm_ops.report.results import load_results, print_table
+
+    found = find_run(home_folder(), name)
+    results = load_results(found, home_folder())
+    if as_json:
+        print(json.dumps(results, indent=1))
+        return
+    print_table(results)
+    print(f"report: {found.folder / 'report.html'}")
+
+
+@app.command(epilog="Examples: sm-ops validate | sm-ops validate paper | sm-ops validate small --resolve")
+def validate(
+    config: Config = "tiny",
+    overrides: Set = None,
+    to_json: Annotated[bool, typer.Option("--resolve", help="Print the config with every default filled in.")] = False,
+) -> None:
+    """Check a config: its schema, its arithmetic, and its recipe on a small random model of the same class."""
+    resolved = _resolved(config, overrides)
+    if to_json:
+        print(json.dumps(resolved, indent=1))
+        return
+    from sm_ops.training.recipe import check_recipe
+
+    for line in check_recipe(resolved):
+        print(line)
+
+
+def main() -> None:
+    """Entry point: every failure is one sentence on standard error and an exit code."""
+    from click.exceptions import Abort, ClickException
+
+    try:
+        code = app(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except (KeyboardInterrupt, Abort):
+        print("sm-ops: interrupted; run the same command again, finished steps are found.", file=sys.stderr)
+        sys.exit(EXIT_INTERRUPTED)
+    except ClickException as error:
+        error.show()
+        sys.exit(EXIT_INPUT)
+    except BrokenPipeError:
+        os._exit(0)  # the reader of our output has gone
+    except SmOpsError as error:
+        _fail(error)
+    except Exception as error:
+        _fail(sanitise(error))
+
+
+def _fail(error: SmOpsError) -> None:
+    print(f"sm-ops: {error}", file=sys.stderr)
+    sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Files that are whole or absent: hashing, atomic writing, folders for restricted data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_CHUNK = 1 << 20
+
+
+def canonical_json(value: Any) -> bytes:
+    """The one byte form of a JSON value: sorted keys, no blanks, UTF-8, no NaN."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
+
+
+def sha256(data: bytes) -> str:
+    """Hexadecimal SHA-256."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def files_below(path: Path) -> Iterator[tuple[str, Path]]:
+    """`(relative name, path)` of every file below a folder, sorted; for a file the one pair `("", path)`."""
+    if path.is_file():
+        yield "", path
+        return
+    for entry in sorted(path.rglob("*")):
+        if entry.is_file():
+            yield entry.relative_to(path).as_posix(), entry
+
+
+def tree_hash(hashes: dict[str, str]) -> str:
+    """One hash for a file or folder from the hashes of its files by relative name."""
+    return hashes[""] if set(hashes) == {""} else sha256(canonical_json(hashes))
+
+
+def content_hash(path: Path) -> str:
+    """What a file or a folder holds, whatever its name and place."""
+    return tree_hash({name: file_hash(file) for name, file in files_below(path)})
+
+
+def fsync(path: Path) -> None:
+    """Ask the system to keep a file or a folder's entries."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_atomic(path: Path, data: bytes, mode: int = 0o644) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(name, mode)
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+    fsync(path.parent)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file atomically, for people and programs."""
+    text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    write_atomic(path, text.encode() + b"\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def private_folder(path: Path) -> Path:
+    """A folder that only its owner may enter (mode 0700), made when missing."""
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.chmod(path, 0o700)
+    return path

@@ -1,0 +1,76 @@
+"""Where everything that is not code lives: the home folder and the runs in it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sm_ops.core import fs
+from sm_ops.core.errors import InputError
+from sm_ops.core.store import Record
+
+FORMAT = "run/1"
+
+
+def home_folder() -> Path:
+    """`SM_OPS_HOME`, or `.sm-ops` in the present folder."""
+    return Path(os.environ.get("SM_OPS_HOME") or ".sm-ops").absolute()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its folder, its resolved config, and its steps' fingerprints, times and numbers."""
+
+    folder: Path
+    name: str
+    config: dict[str, Any]
+    steps: dict[str, dict[str, Any]]
+    finished: str
+
+    @property
+    def id(self) -> str:
+        """Name of the run's folder: the pipeline's name and a hash of what the steps are."""
+        return self.folder.name
+
+    @classmethod
+    def save(cls, home: Path, config: dict[str, Any], records: dict[str, Record]) -> Run:
+        """Write the run; equal results are the same run, whoever made them."""
+        fingerprints = {name: record.fingerprint for name, record in records.items()}
+        folder = home / "runs" / f"{config['name']}-{fs.sha256(fs.canonical_json(fingerprints))[:12]}"
+        steps = {
+            name: {"fingerprint": r.fingerprint, "seconds": r.seconds, "numbers": r.numbers, "stage": r.stage}
+            for name, r in records.items()
+        }
+        finished = max(record.finished for record in records.values())
+        run = cls(folder, config["name"], config, steps, finished)
+        if not (folder / "run.json").is_file():
+            content = {"format": FORMAT, "name": run.name, "config": config, "steps": steps, "finished": finished}
+            fs.write_json(folder / "run.json", content)
+        os.utime(folder / "run.json")  # the newest run is the one that was asked for last
+        return run
+
+    @classmethod
+    def load(cls, folder: Path) -> Run:
+        """Read a run, or refuse another format version in words."""
+        value = fs.read_json(folder / "run.json")
+        if value.get("format") != FORMAT:
+            hint = f"{folder.name}/run.json has format {value.get('format')!r}, this version reads {FORMAT!r}."
+            raise InputError("run-format", hint)
+        return cls(folder, value["name"], value["config"], value["steps"], value["finished"])
+
+
+def all_runs(home: Path) -> list[Run]:
+    """Finished runs, the newest last."""
+    files = sorted((home / "runs").glob("*/run.json"), key=lambda path: path.stat().st_mtime_ns)
+    return [Run.load(path.parent) for path in files]
+
+
+def find_run(home: Path, name: str | None = None) -> Run:
+    """The newest run, or the newest whose id begins with `name`."""
+    runs = [run for run in all_runs(home) if name is None or run.id.startswith(name)]
+    if not runs:
+        wanted = f" named {name!r}" if name else ""
+        raise InputError("no-run", f"There is no finished run{wanted} under {home}; make one with: sm-ops run")
+    return runs[-1]

@@ -1,0 +1,88 @@
+"""What a stage is: a plain function with a name, a version, a slice of the config, inputs and outputs."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from sm_ops.core.settings import Settings
+
+Class = Literal["restricted", "internal", "public"]
+Numbers = dict[str, float | int | str | None]
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file or folder that a stage writes, and who may see it.
+
+    `restricted`: holds text of the data or a model that learnt it; kept under the restricted root alone.
+    """
+
+    name: str
+    cls: Class
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A declaration: everything that identifies a stage's work, without importing its code.
+
+    `sections` are the parts of the pipeline's config that it reads, `places` the dotted settings in them
+    that name files or folders (their content is identity, their place is not), `members` the settings that
+    name registry members as `(dotted setting, kind)`, whose code counts too. A `numeric` stage depends on
+    library versions, device class and thread count. `key` is the number shown when it has finished.
+    """
+
+    name: str
+    version: int
+    function: str
+    outputs: tuple[Output, ...]
+    sections: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    members: tuple[tuple[str, str], ...] = ()
+    numeric: bool = False
+    key: str | None = None
+
+    @property
+    def module(self) -> str:
+        """The module that holds the function."""
+        return self.function.partition(":")[0]
+
+    def load(self) -> Callable[[Settings, Context], Numbers]:
+        """Import the function."""
+        module, _, name = self.function.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stage with its settings and the outputs of other steps that it reads.
+
+    `name` is the stage's own, or `STAGE@ITEM-ITEM` for one cell of a matrix (DVC's way to name them).
+    `inputs` maps the stage's own name for an input to `(step, output)`.
+    """
+
+    name: str
+    stage: Stage
+    settings: dict[str, Any]
+    inputs: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def upstream(self) -> set[str]:
+        """The steps that have to be done before."""
+        return {step for step, _ in self.inputs.values()}
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a running stage may touch: its inputs, its outputs, a scratch folder that outlives a killed run.
+
+    `progress(done, total)` reports how far it is; it never receives data.
+    """
+
+    inputs: dict[str, Path]
+    outputs: dict[str, Path]
+    scratch: Path
+    progress: Callable[[int, int], None] = lambda done, total: None

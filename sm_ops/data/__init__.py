@@ -1,0 +1,1 @@
+"""Data: records and their files, host programs, planted values, datasets, and the audit over them."""

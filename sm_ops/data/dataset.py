@@ -1,0 +1,49 @@
+"""A dataset: named splits of records, the canaries planted in its training split, and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sm_ops.core.records import Record
+
+CLEAN_SPLITS = ("utility", "reference")
+"""Splits that must hold no private value: one measures utility, one fits the reference model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """A private value of the training split that an attack will try to extract; a restricted output.
+
+    `id` is the kind and a number, so that reports can name a canary without its value.
+    """
+
+    id: str
+    kind: str
+    group: str | None
+    value: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Splits by name (`calibration`, `train`, `utility`, `reference`), training canaries, and counts."""
+
+    splits: dict[str, list[Record]]
+    canaries: list[Canary] = field(repr=False)
+    counts: dict[str, int]
+
+    @property
+    def records(self) -> Iterator[Record]:
+        """Every record, split after split."""
+        for records in self.splits.values():
+            yield from records
+
+    @property
+    def host_files(self) -> set[str]:
+        """The host files that the records' programs were taken from."""
+        return {record.meta["host"] for record in self.records if "host" in record.meta}
+
+    @property
+    def shapes(self) -> set[str]:
+        """The shapes of the records' host programs (see `hosts.shape`)."""
+        return {record.meta["shape"] for record in self.records if "shape" in record.meta}

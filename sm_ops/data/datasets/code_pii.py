@@ -1,0 +1,184 @@
+"""Code PII: made-up private values of known people, planted into real programs, with clean programs beside them.
+
+Paper, section A.1. Settings: `hosts`, `min_chars`, `max_chars`; `identities`, `repetitions`, `clean` (training),
+`calibration_identities`, `calibration_repetitions`, `calibration_clean`; `utility`, `reference` (clean programs
+alone); `form` (`text` or `chat`).
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from sm_ops.core.errors import InputError
+from sm_ops.core.records import Message, Record, Span
+from sm_ops.data.dataset import Canary, Dataset
+from sm_ops.data.hosts import Host, find_hosts, shapes, source_files
+from sm_ops.data.identities import KINDS, SLOTS, Identity, identities, ordinary_value
+from sm_ops.data.partition import claim_order, partition
+from sm_ops.data.planting import PLACES, plant
+
+LONG_MODULE = 40_000
+"""Modules of more characters come last among the public code, so that few files do not make up all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """A program to be made: the value, its kind, and whose it is (None in clean programs)."""
+
+    kind: str
+    value: str
+    group: str | None
+
+
+def generate(settings: Any, seed: int) -> Dataset:
+    """Make the four splits from `settings` and `seed`; equal arguments and host files give equal datasets.
+
+    No split shares an identity, value, host file or syntax tree with another, and no host is used twice.
+    Raises `InputError` where there are not hosts enough.
+    """
+    people = {
+        "train": identities("train", settings.identities, seed),
+        "calibration": identities("calibration", settings.calibration_identities, seed),
+    }
+    orders = {
+        "train": _private(people["train"], settings.repetitions) + _clean("train", settings.clean, seed),
+        "calibration": _private(people["calibration"], settings.calibration_repetitions)
+        + _clean("calibration", settings.calibration_clean, seed),
+        "utility": _clean("utility", settings.utility, seed),
+        "reference": _clean("reference", settings.reference, seed),
+    }
+    hosts, counts = _hosts(settings, {split: len(items) for split, items in orders.items()}, seed)
+    splits = {
+        split: _programs(split, orders[split], hosts[split], settings.form, seed)
+        for split in ("calibration", "train", "utility", "reference")
+    }
+    canaries = [
+        Canary(f"{kind}-{number:02d}", kind, person.group, person.values[kind])
+        for kind in KINDS
+        for number, person in enumerate(people["train"], start=1)
+    ]
+    counts |= {f"records_{split}": len(records) for split, records in splits.items()}
+    counts |= {f"private_{split}": sum(bool(r.spans) for r in records) for split, records in splits.items()}
+    return Dataset(splits, canaries, counts | {"canaries": len(canaries)})
+
+
+def public_code(
+    settings: Any, seed: int, characters: int, exclude_files: set[str], exclude_shapes: set[str]
+) -> list[Record]:
+    """Whole modules of at least `characters` characters in sum, to pretrain a small model on.
+
+    They share no file with `exclude_files`, and no module, function or method of them has a shape in
+    `exclude_shapes` (see `Dataset.host_files` and `Dataset.shapes`). Raises `InputError` where there is too little.
+    """
+    files = {file.path: file.text for file in source_files(settings.hosts) if file.path not in exclude_files}
+    ranked = claim_order(seed, "public", files)
+    chosen: list[Record] = []
+    total = 0
+    for path in sorted(ranked, key=lambda path: len(files[path]) > LONG_MODULE):
+        if total >= characters:
+            return chosen
+        if shapes(files[path]).isdisjoint(exclude_shapes):
+            chosen.append(Record(f"public-{len(chosen):06d}", text=files[path], meta={"host": path}))
+            total += len(files[path])
+    if total >= characters:
+        return chosen
+    raise InputError(
+        "not-enough-public-code",
+        f"The preset asks for {characters} characters of public code beside the dataset, and {_place(settings)} has "
+        f"{total} left; ask for less, make the dataset smaller, or name more code with data.hosts=PATH.",
+    )
+
+
+# ---- what is to be planted -----------------------------------------------------------------------------
+
+
+def _private(people: list[Identity], repetitions: int) -> list[_Order]:
+    return [
+        _Order(kind, person.values[kind], person.group)
+        for person in people
+        for kind in KINDS
+        for _ in range(repetitions)
+    ]
+
+
+def _clean(split: str, count: int, seed: int) -> list[_Order]:
+    random = Random(f"{seed}/clean/{split}")
+    kinds = [KINDS[index % len(KINDS)] for index in range(count)]
+    return [_Order(kind, ordinary_value(kind, random), None) for kind in kinds]
+
+
+def _hosts(settings: Any, needs: dict[str, int], seed: int) -> tuple[dict[str, list[Host]], dict[str, int]]:
+    found, counts = find_hosts(settings)
+    hosts = partition(found, needs, seed)
+    if hosts is None:
+        wanted = ", ".join(f"{split} {need}" for split, need in needs.items())
+        raise InputError(
+            "not-enough-hosts",
+            f"The dataset needs {sum(needs.values())} host programs ({wanted}), and {_place(settings)} offers "
+            f"{counts['hosts']} in {len(found)} files, of which each may serve one split; lower data.repetitions, "
+            "data.identities, data.clean, data.utility or data.reference, raise data.max_chars, or name more code "
+            "with data.hosts=PATH.",
+        )
+    return hosts, counts
+
+
+def _place(settings: Any) -> str:
+    return str(settings.hosts or "this Python's standard library")
+
+
+# ---- programs ------------------------------------------------------------------------------------------
+
+
+def _programs(split: str, orders: list[_Order], hosts: list[Host], form: str, seed: int) -> list[Record]:
+    """Plant each order into a host, walking through the places in turn, and number them in shuffled order."""
+    random = Random(f"{seed}/programs/{split}")
+    hosts = random.sample(hosts, len(hosts))
+    programs = []
+    untried: dict[str | None, list[str]] = {}  # by value; clean programs take turns together
+    for order, host in zip(orders, hosts, strict=True):
+        turn = order.value if order.group else None
+        first = untried.get(turn) or random.sample(list(PLACES), len(PLACES))
+        others = [place for place in PLACES if place not in first]
+        programs.append(_program(order, host, [*first, *others], form, random))
+        untried[turn] = [place for place in first if place != programs[-1].meta["place"]]
+    random.shuffle(programs)
+    return [
+        Record(f"{split}-{number:06d}", item.text, item.messages, item.group, item.spans, item.meta)
+        for number, item in enumerate(programs)
+    ]
+
+
+def _program(order: _Order, host: Host, places: list[str], form: str, random: Random) -> Record:
+    planted = plant(host.source, order.value, SLOTS[order.kind], places, random)
+    assert planted is not None, "a host has room before or behind it"
+    meta = {
+        "host": host.file,
+        "name": host.name,
+        "kind": order.kind,
+        "place": planted.place,
+        "shape": host.shape,
+        "inserted": list(planted.inserted),
+    }
+    message = 1 if form == "chat" else None
+    spans = (Span(planted.start, planted.end, order.kind, message),) if order.group else ()
+    if form == "chat":
+        chat = (Message("user", _request(host, random)), Message("assistant", planted.text))
+        return Record("", messages=chat, group=order.group, spans=spans, meta=meta)
+    return Record("", text=planted.text, group=order.group, spans=spans, meta=meta)
+
+
+def _request(host: Host, random: Random) -> str:
+    """What a user may have asked to get this host: from its name, signature and docstring, before planting."""
+    tree = ast.parse(host.source)
+    node = tree.body[0]
+    if len(tree.body) == 1 and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        what = f"the function `{host.name}({ast.unparse(node.args)})`"
+        purpose = ast.get_docstring(node)
+    else:
+        what, purpose = f"a small module `{host.name}`", ast.get_docstring(tree)
+    opening = random.choice(("Write {} in Python.", "Please implement {}.", "I need {}. Can you write it?"))
+    sentence = " ".join((purpose or "").split("\n\n")[0].split())
+    return " ".join(filter(None, [opening.replace("{}", what), sentence]))

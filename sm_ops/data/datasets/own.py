@@ -1,0 +1,48 @@
+"""Own: a user's labelled records, one file a split, through the same door as every other dataset.
+
+Settings: `train` and `calibration` (paths of records, required), `utility` and `reference` (optional). What the
+training file labels are the canaries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from sm_ops.core.errors import InputError
+from sm_ops.core.records import Record
+from sm_ops.data.dataset import Canary, Dataset
+from sm_ops.data.records import read_records
+
+
+def generate(settings: Any, seed: int) -> Dataset:
+    """Read the splits as they are; nothing is drawn, so `seed` changes nothing.
+
+    Raises `InputError` for a file that `read_records` refuses, and where training or calibration labels nothing.
+    """
+    paths = {split: getattr(settings, split) for split in ("calibration", "train", "utility", "reference")}
+    splits = {split: list(read_records(path)) for split, path in paths.items() if path is not None}
+    for split in ("calibration", "train"):
+        if not any(record.spans for record in splits[split]):
+            raise InputError(
+                "no-spans",
+                f"{paths[split]} (data.{split}) has no spans; label what is private, or there is nothing to mask.",
+            )
+    canaries = _canaries(splits["train"])
+    counts = {f"records_{split}": len(records) for split, records in splits.items()}
+    counts |= {f"private_{split}": sum(bool(r.spans) for r in records) for split, records in splits.items()}
+    return Dataset(splits, canaries, counts | {"canaries": len(canaries)})
+
+
+def _canaries(records: list[Record]) -> list[Canary]:
+    """One canary for each distinct labelled text of a group and label, numbered by label as they appear."""
+    found: dict[tuple[str | None, str, str], Canary] = {}
+    numbers: Counter[str] = Counter()
+    for record in records:
+        content = record.content
+        for start, end, label in record.content_spans:
+            key = (record.group, label, content[start:end])
+            if key not in found:
+                numbers[label] += 1
+                found[key] = Canary(f"{label}-{numbers[label]:02d}", label, record.group, key[2])
+    return list(found.values())

@@ -1,0 +1,50 @@
+"""Counts of a binary decision against the truth, and the rates that follow from them (spec section 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Pooled counts; a rate whose denominator is zero is `None`, never 0 (OP-19)."""
+
+    tp: int
+    fp: int
+    fn: int
+    tn: int
+
+    @property
+    def tpr(self) -> float | None:
+        """Share of the gold units that were predicted: recall, target coverage."""
+        return _ratio(self.tp, self.tp + self.fn)
+
+    @property
+    def fpr(self) -> float | None:
+        """Share of the other units that were predicted: the collateral masking rate."""
+        return _ratio(self.fp, self.fp + self.tn)
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the predicted units that are gold."""
+        return _ratio(self.tp, self.tp + self.fp)
+
+    @property
+    def f1(self) -> float | None:
+        """2tp / (2tp + fp + fn): 0 where nothing was hit, `None` where there was nothing to hit or miss."""
+        return _ratio(2 * self.tp, 2 * self.tp + self.fp + self.fn)
+
+
+def confusion(predicted: np.ndarray, gold: np.ndarray) -> Confusion:
+    """Count two boolean arrays of equal length against each other, pooled over all units."""
+    predicted, gold = np.asarray(predicted, bool), np.asarray(gold, bool)
+    tp = int(np.count_nonzero(predicted & gold))
+    fp = int(np.count_nonzero(predicted)) - tp
+    fn = int(np.count_nonzero(gold)) - tp
+    return Confusion(tp=tp, fp=fp, fn=fn, tn=len(gold) - tp - fp - fn)
+
+
+def _ratio(numerator: int, denominator: int) -> float | None:
+    return numerator / denominator if denominator else None

@@ -1,0 +1,1 @@
+"""Reference models: one file per backend, each offering `load(settings) -> Reference`."""

@@ -1,0 +1,41 @@
+"""evaluate: utility of one trained model as its mean negative log likelihood on held-out clean records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from sm_ops.core import fs
+from sm_ops.data.records import read_records
+from sm_ops.scoring.backends.hf import HFReference, fixed_head
+from sm_ops.scoring.tokenize import load_tokenizer
+from sm_ops.steps._base import base_location
+from sm_ops.training import models
+
+if TYPE_CHECKING:
+    from sm_ops.core.settings import Settings
+    from sm_ops.core.stage import Context, Numbers
+
+
+def run(settings: Settings, context: Context) -> Numbers:
+    """Summed log probability and count of the eligible tokens of every held-out record (B.2; OP-60)."""
+    evaluate = settings.evaluate
+    torch.set_num_threads(evaluate.threads)
+    where = base_location(settings, context)
+    tokenizer = load_tokenizer(where)
+    folder = context.inputs.get("model")
+    if folder:
+        model = models.load_trained(folder, where, settings.base.revision, evaluate.device)
+    else:
+        model = models.load(where, settings.base.revision).to(models.pick_device(evaluate.device))
+    scorer = HFReference(model, tokenizer, fixed_head(tokenizer), evaluate.token_budget)
+    sums, counts = [], []
+    for scored in scorer.score(list(read_records(context.inputs["utility"])), progress=context.progress):
+        counted = scored.tokens.eligible & ~np.isnan(scored.logprobs)
+        sums.append(float(scored.logprobs[counted].sum()))
+        counts.append(int(counted.sum()))
+    fs.write_json(context.outputs["utility"], {"logprob_sums": sums, "tokens": counts})
+    nll = -sum(sums) / sum(counts)
+    return {"nll": nll, "perplexity": float(np.exp(nll)), "tokens": sum(counts), "records": len(counts)}

@@ -1,0 +1,65 @@
+"""fit: fit a reference to clean content: an n-gram from counts, or a causal model by further training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sm_ops.core.errors import InputError
+from sm_ops.core.settings import Settings
+from sm_ops.data.records import read_records
+
+if TYPE_CHECKING:
+    from sm_ops.core.records import Record
+    from sm_ops.core.stage import Context, Numbers
+
+
+def run(settings: Settings, context: Context) -> Numbers:
+    """Clean records are those of `reference.fit`, or without it the reference split of the data."""
+    reference = settings.reference
+    clean = _clean_records(reference.fit or context.inputs["reference"])
+    if reference.backend == "ngram":
+        from sm_ops.scoring.backends import ngram
+
+        public = [record.content for record in read_records(context.inputs["public"])]
+        texts = public + [record.content for record in clean] * settings.base.reference_repeats
+        ngram.fit(texts, context.outputs["model"], order=reference.order, vocab_size=reference.vocab_size)
+        return {"records": len(clean)}
+    return {"records": len(clean), **_train_further(settings, clean, context)}
+
+
+def _clean_records(path: str | Path) -> list[Record]:
+    records = list(read_records(Path(path)))
+    labelled = sum(bool(record.spans) for record in records)
+    if labelled:
+        raise InputError(
+            "reference-not-clean",
+            f"{Path(path).name}: {labelled} of {len(records)} records have labelled spans, but a reference is fitted "
+            "to clean content alone; leave those records out.",
+        )
+    return records
+
+
+def _train_further(settings: Settings, clean: list[Record], context: Context) -> Numbers:
+    import numpy as np
+
+    from sm_ops.scoring.tokenize import load_tokenizer, tokenize
+    from sm_ops.training import models, packing, trainer
+    from sm_ops.training.masked import Example
+
+    base, reference = settings.base, settings.reference
+    where = str(context.inputs.get("base", reference.model or base.name))
+    tokenizer = load_tokenizer(where)
+    model = models.load(where, reference.revision)
+    examples = []
+    for record in clean:
+        tokens = tokenize(record, tokenizer)
+        examples.append(Example(record.id, tokens.ids, np.where(tokens.supervised, tokens.ids, packing.IGNORED)))
+    width = min(base.context, getattr(model.config, "max_position_embeddings", base.context))
+    rows = packing.pack(examples, tokenizer.eos_token_id, width, base.seed)
+    schedule = Settings({**settings.train.plain(), "epochs": base.reference_repeats, "threads": base.threads})
+    padding = tokenizer.eos_token_id
+    result = trainer.fit(model, rows, padding, schedule, base.seed, context.scratch, context.progress)
+    models.save(model, context.outputs["model"])
+    tokenizer.save_pretrained(str(context.outputs["model"]))
+    return result

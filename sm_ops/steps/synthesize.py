@@ -1,0 +1,42 @@
+"""synthesize: generate or read the labelled splits, the canaries, and public code that shares nothing with them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from sm_ops.core import registry
+from sm_ops.data.dataset import Dataset
+from sm_ops.data.public import public_code
+from sm_ops.data.records import write_records
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sm_ops.core.settings import Settings
+    from sm_ops.core.stage import Context, Numbers
+
+
+def run(settings: Settings, context: Context) -> Numbers:
+    """Write the four splits, the public code and the canaries; count what was made and left out."""
+    data = settings.data
+    dataset = registry.load("dataset", data.dataset).generate(data, data.seed)
+    public = public_code(data, dataset)
+    for split, records in dataset.splits.items():
+        write_records(context.outputs[split], records)
+    write_records(context.outputs["public"], public)
+    _write_canaries(context.outputs["canaries"], dataset)
+    return {
+        **{f"{split}_records": len(records) for split, records in dataset.splits.items()},
+        "canaries": len(dataset.canaries),
+        "public_chars": sum(len(record.content) for record in public),
+        **dataset.counts,
+    }
+
+
+def _write_canaries(path: Path, dataset: Dataset) -> None:
+    lines = [
+        json.dumps({"id": c.id, "kind": c.kind, "group": c.group, "value": c.value}, ensure_ascii=False)
+        for c in dataset.canaries
+    ]
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")

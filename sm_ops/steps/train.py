@@ -1,0 +1,42 @@
+"""train: one condition, one seed: further from the base, from scratch, or LoRA, on the condition's masked set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from sm_ops.core.seeds import derive
+from sm_ops.scoring.tokenize import load_tokenizer
+from sm_ops.steps._base import base_location
+from sm_ops.training import lora, masked, models, packing, tiny, trainer
+
+if TYPE_CHECKING:
+    from sm_ops.core.settings import Settings
+    from sm_ops.core.stage import Context, Numbers
+
+
+def run(settings: Settings, context: Context) -> Numbers:
+    """Train and save the model (or the adapter). The seed draws the order of the data and all that is random."""
+    train, base = settings.train, settings.base
+    where = base_location(settings, context)
+    tokenizer = load_tokenizer(where)
+    seed = derive(settings.seed, "train")
+    torch.manual_seed(seed)
+    numbers: Numbers = {}
+    if train.method == "scratch":
+        model = tiny.new_model(base, len(tokenizer), train.context, tokenizer.eos_token_id, seed % 2**32)
+    else:
+        model = models.load(where, base.revision, train.dtype)
+    examples = masked.read(context.inputs["training"])
+    if train.method == "lora":
+        model = lora.wrap(model, train.lora)
+        numbers |= {f"lora_{name}": count for name, count in lora.coverage(model).items()}
+        rows = packing.rows(examples, train.context)
+    else:
+        rows = packing.pack(examples, tokenizer.eos_token_id, train.context, seed % 2**32)
+    padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
+    numbers |= trainer.fit(model, rows, padding, train, seed, context.scratch, context.progress)
+    models.save(model, context.outputs["model"])
+    learned = sum(label != packing.IGNORED for row in rows for label in row["labels"])
+    return {**numbers, "rows": len(rows), "learned_tokens": learned}

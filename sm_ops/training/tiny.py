@@ -1,0 +1,65 @@
+"""A small GPT-2 and its tokenizer, trained on the spot: base model and reference of the preset `tiny`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+END = "<|endoftext|>"
+
+CHAT_TEMPLATE = (
+    "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
+)
+CHAT_TOKENS = ["<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
+
+
+def train_tokenizer(texts: Sequence[str], vocab_size: int, folder: Path) -> Any:
+    """A byte-level BPE with GPT-2's splitting rule and a plain chat template; saved and loaded back."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]
+    backend.decoder = decoders.ByteLevel()  # type: ignore[assignment]
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=[END, *CHAT_TOKENS],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    backend.train_from_iterator(texts, trainer)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        bos_token=END,
+        eos_token=END,
+        pad_token=END,
+        additional_special_tokens=CHAT_TOKENS,
+        chat_template=CHAT_TEMPLATE,
+    )
+    tokenizer.save_pretrained(str(folder))
+    return AutoTokenizer.from_pretrained(str(folder))
+
+
+def new_model(settings: Any, vocab_size: int, context: int, end: int, seed: int) -> Any:
+    """A GPT-2 with random weights. `settings`: layers, width, heads."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(seed)
+    return GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=vocab_size,
+            n_positions=context,
+            n_embd=settings.width,
+            n_layer=settings.layers,
+            n_head=settings.heads,
+            bos_token_id=end,
+            eos_token_id=end,
+            pad_token_id=end,
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+        )
+    )

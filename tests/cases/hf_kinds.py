@@ -1,0 +1,162 @@
+"""Case kinds that need a forward pass, and the extraction attack's arithmetic: one function per kind in `KINDS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+
+from sm_ops.attacks import prefix_extraction as attack
+from sm_ops.core.records import Record
+from sm_ops.masking.corpus import Corpus
+from sm_ops.masking.procedure import mask_downstream, mask_reference
+from sm_ops.scoring.backends import hf
+from sm_ops.scoring.perplexity import corpus_perplexity, perplexity
+from sm_ops.scoring.tokenize import encode, tokenize
+
+Input = dict[str, Any]
+MODELS = Path(__file__).resolve().parents[2].parent / "shared" / "cases" / "masking" / "models"
+
+
+@cache
+def _loaded(name: str) -> tuple[Any, Any]:
+    settings = SimpleNamespace(
+        model=str(MODELS / name), revision=None, dtype="float32", device="cpu", token_budget=1024,
+        prefix_token=None, examples=(),
+    )  # fmt: skip
+    reference = hf.load(settings)
+    return reference._model, reference.tokenizer
+
+
+def _score(case: Input) -> Any:
+    model, tokenizer = _loaded(case["model"])
+    head = hf.fixed_head(tokenizer) if case.get("bos", True) else []
+    head += encode(tokenizer, case.get("prompt", ""))[0]
+    reference = hf.HFReference(model, tokenizer, head)
+    return reference.score([Record("0", text=case["text"])])[0]
+
+
+def _hf_score(case: Input) -> Input:
+    scored = _score(case)
+    return {
+        "ids": scored.tokens.ids.tolist(),
+        "offsets": np.stack([scored.tokens.starts, scored.tokens.ends], axis=1).tolist(),
+        "lp": [None if np.isnan(value) else value for value in scored.logprobs.tolist()],
+    }
+
+
+def _hf_ppl(case: Input) -> Input:
+    return {"ppl": perplexity(_score(case).logprobs)}
+
+
+def _hf_greedy(case: Input) -> Input:
+    model, tokenizer = _loaded(case["model"])
+    ids = torch.tensor([hf.fixed_head(tokenizer) + encode(tokenizer, case["text"])[0]])
+    out = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=case["n"], do_sample=False)
+    return {"ids": out[0, ids.shape[1] :].tolist()}
+
+
+def _hf_mask(case: Input) -> Input:
+    scored = _score(case)
+    mask = mask_reference(
+        Corpus.from_scored([scored]), SimpleNamespace(**{"propagate": "none", **case["rule"]})
+    )
+    result = {"mask": mask.astype(int).tolist()}
+    if "downstream" in case:
+        downstream = tokenize(Record("0", text=case["text"]), _loaded(case["downstream"])[1])
+        result["dn_mask"] = mask_downstream(scored.tokens, mask, downstream).astype(int).tolist()
+    return result
+
+
+def _hf_extract(case: Input) -> Input:
+    model, tokenizer = _loaded(case["model"])
+    canary = SimpleNamespace(id="0", kind="test", value=case["canary"])
+    settings = SimpleNamespace(samples=1, budgets=(1,), reveal=case["rule"], batch_size=1)
+    outcome = attack.run(model, tokenizer, [canary], settings, seed=0)[0]
+    result = {
+        "r": outcome.length - outcome.hidden,
+        "p_exact": outcome.p_exact,
+        "within": [attack.expected_exact(outcome.p_exact, b) for b in case["budgets"]],
+    }
+    if case.get("approx"):
+        p = approx_chance(model, tokenizer, case["canary"], result["r"])
+        result |= {"p_approx": p, "within_approx": [attack.expected_exact(p, b) for b in case["budgets"]]}
+    return result
+
+
+def approx_chance(model: Any, tokenizer: Any, value: str, known: int) -> float:
+    """The chance of an approximate hit: every sequence within reach of few edits, each scored by the model."""
+    ids = encode(tokenizer, value)[0]
+    prefix, hidden = hf.fixed_head(tokenizer) + ids[:known], tuple(ids[known:])
+    end, words = tokenizer.eos_token_id, [i for i in range(len(tokenizer)) if i != tokenizer.eos_token_id]
+    near = {hidden}
+    for _ in range(7 * len(hidden) // 20):
+        for seq in list(near):
+            for i in range(len(seq) + 1):
+                near |= {seq[:i] + seq[i + 1 :]} | {seq[:i] + (w,) + seq[i + 1 :] for w in words}
+                near |= {seq[:i] + (w,) + seq[i:] for w in words}
+    hits = [s for s in near if len(s) <= len(hidden) and attack.approximate_hit(s, hidden)]
+    ended = [s if len(s) == len(hidden) else (*s, end) for s in hits]
+    return sum(attack.exact_chance(model, prefix, s) for s in ended)
+
+
+def _atk_reveal(case: Input) -> Input:
+    return {"r": [attack.revealed(length, case["rule"]) for length in case["L"]]}
+
+
+def _atk_edit(case: Input) -> Input:
+    return {"d": attack.edit_distance(case["a"], case["b"])}
+
+
+def _atk_curve(case: Input) -> Input:
+    outcomes = []
+    for number, canary in enumerate(case["canaries"]):
+        length = len(canary["ids"])
+        hidden = canary["ids"][attack.revealed(length, case["rule"]) :]
+        hits = attack.first_hits(canary["conts"], hidden)
+        samples = len(canary["conts"])
+        outcomes.append(
+            attack.CanaryOutcome(str(number), "test", length, len(hidden), samples, *hits, p_exact=0.0)
+        )
+    points = attack.curve(outcomes, case["budgets"])
+    return {
+        "approx": [str(Fraction(point.approx, point.n)) for point in points],
+        "exact": [str(Fraction(point.exact, point.n)) for point in points],
+    }
+
+
+def _atk_within(case: Input) -> Input:
+    return {"p": attack.expected_exact(float(Fraction(case["p"])), case["b"])}
+
+
+def _floats(values: list[float | None]) -> list[float]:
+    return [np.nan if value is None else value for value in values]
+
+
+def _atk_ppl(case: Input) -> Input:
+    return {"ppl": perplexity(_floats(case["lp"]))}
+
+
+def _atk_corpus_ppl(case: Input) -> Input:
+    return {"ppl": corpus_perplexity([_floats(text) for text in case["texts"]], case["how"])}
+
+
+KINDS: dict[str, Callable[[Input], Input]] = {
+    "hf.score": _hf_score,
+    "hf.ppl": _hf_ppl,
+    "hf.greedy": _hf_greedy,
+    "hf.mask": _hf_mask,
+    "hf.extract": _hf_extract,
+    "atk.reveal": _atk_reveal,
+    "atk.edit": _atk_edit,
+    "atk.curve": _atk_curve,
+    "atk.within": _atk_within,
+    "atk.ppl": _atk_ppl,
+    "atk.corpus_ppl": _atk_corpus_ppl,
+}

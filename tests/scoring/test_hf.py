@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import random
+import time
+
+import numpy as np
+import pytest
+import torch
+from conftest import settings
+
+from sm_ops.core.errors import InputError
+from sm_ops.core.records import Message, Record
+from sm_ops.scoring.backends import hf
+
+pytestmark = pytest.mark.unit
+
+
+def texts(tiny_lm, seed, lengths, kind="char"):
+    words = [t for t in tiny_lm.TinyLM("char").vocab if len(t) == 1 and t not in "+~"]
+    rng = random.Random(seed)
+    return [Record(str(i), text="".join(rng.choices(words, k=n))) for i, n in enumerate(lengths)]
+
+
+def closed_form(tiny_lm, kind, ids, bos=True):
+    values = tiny_lm.TinyLM(kind).logprobs(list(map(int, ids)), bos=bos)
+    return np.array([np.nan if v is None else v for v in values])
+
+
+@pytest.mark.parametrize("kind", ["char", "bpe"])
+def test_scores_equal_the_closed_form(tiny_lm, reference, kind):
+    records = texts(tiny_lm, 1, [1, 5, 40, 17, 0, 100])
+    scored = reference(kind).score(records)
+    assert [s.id for s in scored] == [r.id for r in records]
+    for s in scored:
+        np.testing.assert_allclose(s.logprobs, closed_form(tiny_lm, kind, s.tokens.ids), atol=4e-6)
+        assert (s.logprobs * 2**20 == np.rint(s.logprobs * 2**20)).all()
+
+
+def test_other_token_budgets_agree(tiny_lm, reference):
+    records = texts(tiny_lm, 2, [1, 7, 90, 33, 33, 12, 120, 300])
+    wide, narrow = reference("bpe", token_budget=4096).score(records), reference("bpe", token_budget=1).score(records)
+    for a, b in zip(wide, narrow, strict=True):
+        np.testing.assert_allclose(a.logprobs, b.logprobs, atol=4e-6)
+
+
+def test_batches_keep_the_budget_and_every_chunk_once():
+    rng = random.Random(0)
+    for _ in range(50):
+        head, budget = rng.randint(0, 5), rng.randint(1, 60)
+        pieces = [hf.Chunk(i, 0, 0, rng.randint(0, 20)) for i in range(rng.randint(0, 30))]
+        cut = list(hf.batches(pieces, budget, head))
+        assert sorted((c.record for b in cut for c in b)) == list(range(len(pieces)))
+        for batch in cut:
+            assert len(batch) == 1 or len(batch) * (head + max(map(len, batch))) <= budget
+        assert cut == list(hf.batches(pieces, budget, head))
+
+
+def test_chunks_follow_op06():
+    # context 10, head 2: first 8; then 5 old tokens and 3 new ones
+    assert [(c.first, c.fresh, c.stop) for c in hf.chunks(0, 15, 10, 2)] == [
+        (0, 0, 8), (3, 8, 11), (6, 11, 14), (9, 14, 15)
+    ]  # fmt: skip
+    rng = random.Random(3)
+    for _ in range(200):
+        context = rng.randint(2, 30)
+        head = rng.randint(0, context - context // 2 - 1)
+        length = rng.randint(0, 120)
+        cut = list(hf.chunks(0, length, context, head))
+        assert [j for c in cut for j in range(c.fresh, c.stop)] == list(range(length))
+        assert all(head + len(c) <= context for c in cut)
+        assert all(c.fresh - c.first == context // 2 for c in cut[1:])
+
+
+def brute_force(reference, ids):
+    """OP-06 one token at a time: each token from its own context, by the model's plain forward pass."""
+    head, context, model = reference.head, reference.context, reference._model
+    overlap, room = context // 2, context - len(reference.head)
+    first, stop = 0, room
+    result = []
+    for j, token in enumerate(ids):
+        if j == stop:
+            first, stop = j - overlap, j - overlap + room
+        before = [*head, *ids[first:j]]
+        if not before:
+            result.append(np.nan)
+            continue
+        with torch.no_grad():
+            logits = model(torch.tensor([before])).logits[0, -1].double()
+        result.append(float(logits.log_softmax(-1)[token]))
+    return np.array(result)
+
+
+@pytest.mark.parametrize("examples", [(), ("~ab1", "김 c"), ("x" * 50,)])
+@pytest.mark.parametrize("budget", [200, 3000])
+def test_long_texts_equal_brute_force(tiny_lm, reference, examples, budget):
+    # '~' in an example must be seen from every chunk, a '+' in the text only from chunks that hold it
+    tested = reference("char", examples=examples, token_budget=budget)
+    prefix = "" if examples and "~" in examples[0] else "+"
+    records = [Record("l", text=prefix + r.text) for r in texts(tiny_lm, 4, [330, 127, 128, 20, 0])]
+    for s in tested.score(records):
+        np.testing.assert_allclose(s.logprobs, brute_force(tested, s.tokens.ids.tolist()), atol=4e-6)
+
+
+def test_the_prefix_decides_the_first_token(tiny_lm, reference):
+    scored = reference("char", prefix_token="a").score([Record("0", text="b")])[0]
+    assert scored.logprobs[0] == pytest.approx(-np.log(2), abs=4e-6)  # 'b' follows 'a' with one bit
+    tested = reference("char")
+    bare = hf.HFReference(tested._model, tested.tokenizer, head=[])
+    one, two, none = bare.score([Record("0", text="a"), Record("1", text="ab"), Record("2", text="")])
+    assert np.isnan(one.logprobs).tolist() == [True]
+    assert two.logprobs[1] == pytest.approx(-np.log(2), abs=4e-6)
+    assert len(none.logprobs) == 0
+
+
+def test_a_head_that_leaves_no_room_is_refused(reference):
+    reference("char", examples=("a" * 61,))  # 128 - 63 - 64 = 1
+    with pytest.raises(InputError, match="64 tokens"):
+        reference("char", examples=("a" * 62,))
+
+
+def make_gpt2(**changes):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(1)
+    config = GPT2Config(vocab_size=64, n_positions=128, n_embd=16, n_layer=2, n_head=2, bos_token_id=0,
+                        eos_token_id=0, **changes)  # fmt: skip
+    return GPT2LMHeadModel(config).eval()
+
+
+def soft_capped():
+    model = make_gpt2()
+    forward = model.forward
+
+    def capped(*args, **kwargs):
+        output = forward(*args, **kwargs)
+        output.logits = torch.tanh(output.logits * 4)
+        return output
+
+    model.forward = capped
+    return model
+
+
+def gemma2():
+    from transformers import Gemma2Config, Gemma2ForCausalLM
+
+    torch.manual_seed(1)
+    config = Gemma2Config(vocab_size=64, hidden_size=16, intermediate_size=16, num_hidden_layers=2,
+                          num_attention_heads=2, num_key_value_heads=1, head_dim=8, sliding_window=16,
+                          max_position_embeddings=128, final_logit_softcapping=0.5)  # fmt: skip
+    return Gemma2ForCausalLM(config).eval()
+
+
+@pytest.mark.parametrize(("make", "plain"), [(make_gpt2, True), (soft_capped, False), (gemma2, False)])
+def test_heads_that_do_more_are_noticed_and_scored_right(tiny_lm, reference, make, plain):
+    tested = hf.HFReference(make(), reference("char").tokenizer, head=[0, 5, 6, 7], token_budget=300)
+    assert tested._plain_head is plain
+    for s in tested.score(texts(tiny_lm, 5, [150, 20, 3, 0, 60])):
+        np.testing.assert_allclose(s.logprobs, brute_force(tested, s.tokens.ids.tolist()), atol=1e-5)
+
+
+def test_chats_score_contents_and_never_template_tokens(chat_tokenizer):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    template = "{{ '<|endoftext|>' }}" + "{% for m in messages %}{{ '<|im_start|>' + m['content'] + '<|im_end|>' }}{% endfor %}"
+    tokenizer = chat_tokenizer(template)
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=len(tokenizer), n_positions=64, n_embd=16, n_layer=1, n_head=2)
+    model = GPT2LMHeadModel(config).eval()
+    tested = hf.HFReference(model, tokenizer, hf.fixed_head(tokenizer))
+    record = Record("c", messages=(Message("user", "hello world"), Message("assistant", "def add")))
+    scored = tested.score([record])[0]
+    assert np.isnan(scored.logprobs).tolist() == scored.tokens.special.tolist()
+    with torch.no_grad():  # the template's own BOS stands once, not twice
+        full = model(torch.tensor([scored.tokens.ids.tolist()])).logits.double().log_softmax(-1)[0]
+    for j in np.flatnonzero(~scored.tokens.special):
+        assert scored.logprobs[j] == pytest.approx(float(full[j - 1, scored.tokens.ids[j]]), abs=4e-6)
+
+
+def test_progress_counts_records(tiny_lm, reference):
+    seen = []
+    reference("char", token_budget=64).score(
+        texts(tiny_lm, 6, [200, 10, 10, 30]), lambda done, total: seen.append((done, total))
+    )
+    assert seen[-1] == (4, 4)
+    assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize("offline", ["0", "1"])
+def test_a_model_that_is_nowhere_is_one_sentence_fast(monkeypatch, offline):
+    monkeypatch.setenv("HF_HUB_OFFLINE", offline)
+    start = time.monotonic()
+    with pytest.raises(InputError, match="name a folder"):
+        hf.load(settings("nobody/no-such-model"))
+    with pytest.raises(InputError, match="name a folder"):
+        hf.load(settings("/no/such/folder"))
+    assert time.monotonic() - start < 30
+
+
+def test_a_folder_without_a_model_is_one_sentence(tmp_path):
+    with pytest.raises(InputError, match="config.json, the weights and tokenizer.json"):
+        hf.load(settings(tmp_path))
+
+
+def test_identity_is_the_content_not_the_place(tiny_lm, reference):
+    tested = reference("char")
+    assert tested.name == "char"
+    assert len(tested.revision) == len(tested.tokenizer_hash) == 64
+    assert tested.context == 128
