@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.exceptions import TyperException
 
 from sm_ops import __version__
 from sm_ops.core.errors import EXIT_INPUT, EXIT_INTERRUPTED, SmOpsError, sanitise
@@ -45,7 +46,7 @@ def _resolved(config: str, overrides: list[str] | None) -> dict[str, Any]:
     return resolve(load_pipeline(config, overrides))
 
 
-@app.command(epilog="Examples: sm-ops run | sm-ops run tiny --set train.seeds=[0] | sm-ops run my.yaml --jobs 1")
+@app.command(epilog="Examples: sm-ops run | sm-ops run tiny --set seeds=[0] | sm-ops run my.yaml --jobs 1")
 def run(
     config: Config = "tiny",
     overrides: Set = None,
@@ -165,16 +166,15 @@ def validate(
 
 def main() -> None:
     """Entry point: every failure is one sentence on standard error and an exit code."""
-    from click.exceptions import Abort, ClickException
-
     try:
         code = app(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
-    except (KeyboardInterrupt, Abort):
+    except (KeyboardInterrupt, typer.Abort):
         print("sm-ops: interrupted; run the same command again, finished steps are found.", file=sys.stderr)
         sys.exit(EXIT_INTERRUPTED)
-    except ClickException as error:
-        error.show()
+    except TyperException as error:
+        message = error.format_message()  # type: ignore[attr-defined]
+        print(f"sm-ops: {message} (see --help)", file=sys.stderr)
         sys.exit(EXIT_INPUT)
     except BrokenPipeError:
         os._exit(0)  # the reader of our output has gone

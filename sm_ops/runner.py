@@ -1,23 +1,27 @@
-"""Run a whole pipeline: its steps through the worker pool, then the run's file, report and tracking."""
+"""Run a pipeline or one of its steps: through the worker pool, or from what is stored."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
+from sm_ops.core import fs
 from sm_ops.core.display import Display
+from sm_ops.core.errors import InputError
+from sm_ops.core.fingerprint import device_class
 from sm_ops.core.home import Run
 from sm_ops.core.pool import Pool
-from sm_ops.core.schedule import run_steps
-from sm_ops.core.store import Store
+from sm_ops.core.registry import did_you_mean
+from sm_ops.core.schedule import look_up, run_steps
+from sm_ops.core.stage import Step
+from sm_ops.core.store import Record, Store
 from sm_ops.stages import plan
 
 
 def default_jobs() -> int:
     """Workers at a time: one a core, and one alone where they would share a GPU."""
-    from sm_ops.core.fingerprint import device_class
-
     return 1 if device_class() == "cuda" else os.cpu_count() or 1
 
 
@@ -29,3 +33,69 @@ def run_pipeline(config: dict[str, Any], home: Path, jobs: int | None = None) ->
     with Display(len(steps)) as display, Pool(store, jobs, listener=display.heard) as pool:
         records = run_steps(steps, store, pool, jobs, display.finished)
     return Run.save(home, config, records)
+
+
+def run_stage(name: str, config: dict[str, Any], home: Path, out: Path | None = None) -> Record:
+    """Make or find one step whose inputs are stored; `out` also gets a hard-linked export."""
+    steps = {step.name: step for step in plan(config)}
+    step = find_step(steps, name)
+    store = Store(home)
+    needed = _ancestors(steps, step)
+    upstream: dict[str, Record] = {}
+    for each in (s for s in steps.values() if s.name in needed):
+        found = look_up(each, upstream, store)
+        if found is None:
+            hint = f"Step {name} reads {each.name}, which is not stored; run first: sm-ops stage {each.name}"
+            raise InputError("input-missing", hint)
+        upstream[each.name] = found
+    with Display(1) as display, Pool(store, 1, listener=display.heard) as pool:
+        outcome = pool.run(step, upstream)
+        display.finished(step, outcome)
+    if out is not None:
+        export(store, outcome.record, out)
+    return outcome.record
+
+
+def find_step(steps: dict[str, Step], name: str) -> Step:
+    """A step by name, or an `InputError` with the nearest names."""
+    if name not in steps:
+        raise InputError("unknown-step", f"The pipeline has no step {name!r}; {did_you_mean(name, steps)}.")
+    return steps[name]
+
+
+def export(store: Store, record: Record, out: Path) -> None:
+    """Hard links of a result where DVC looks for it: `out/STEP`, and restricted outputs in `out/restricted/STEP`."""
+    target, restricted = out / record.step, fs.private_folder(out / "restricted") / record.step
+    for folder in (target, restricted):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+    for name, stored in record.outputs.items():
+        source = store.output_path(record, name)
+        for relative, file in fs.files_below(source):
+            link = (restricted if stored.cls == "restricted" else target) / name / relative
+            link.parent.mkdir(parents=True, exist_ok=True)
+            _link(file, link)
+    summary = {"fingerprint": record.fingerprint, "numbers": record.numbers, "outputs": _hashes(record)}
+    fs.write_json(target / "record.json", summary)
+
+
+def _hashes(record: Record) -> dict[str, str]:
+    return {name: stored.sha256 for name, stored in record.outputs.items()}
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system
+        shutil.copy2(source, target)
+
+
+def _ancestors(steps: dict[str, Step], step: Step) -> set[str]:
+    found: set[str] = set()
+    todo = list(step.upstream)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += steps[name].upstream
+    return found

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 from sm_ops.core.settings import Settings
@@ -33,20 +34,20 @@ SYNTHESIZE = Stage(
         Output(f"{name}.jsonl", "restricted")
         for name in ("calibration", "train", "utility", "reference", "public", "canaries")
     ),
-    key="train_records",
+    key="records_train",
 )
 AUDIT = Stage(
     name="audit",
     version=1,
     function="sm_ops.steps.audit:run",
     outputs=(Output("findings.json", "internal"),),
-    key="checks",
+    key="findings",
 )
 BASE_MODEL = Stage(
     name="base",
     version=1,
     function="sm_ops.steps.base:run",
-    sections=("base", "train"),
+    sections=("base",),
     outputs=(Output("model", "restricted"),),
     numeric=True,
     key="train_loss",
@@ -55,7 +56,7 @@ FIT = Stage(
     name="fit",
     version=1,
     function="sm_ops.steps.fit:run",
-    sections=("reference", "base", "train"),
+    sections=("reference", "base"),
     places=("reference.fit", "reference.model"),
     members=(("reference.backend", "reference"),),
     outputs=(Output("model", "restricted"),),
@@ -136,7 +137,7 @@ def plan(config: dict[str, Any]) -> list[Step]:
     base = {} if named else {"base": ("base", "model")}
     steps = [
         _step(SYNTHESIZE, config, inputs={}),
-        _step(AUDIT, config, inputs=_from("synthesize", *SYNTHESIZE.outputs)),
+        _step(AUDIT, config, inputs=_from("synthesize", *(output.name for output in SYNTHESIZE.outputs))),
     ]
     audited = {"audit": ("audit", "findings.json")}
     if not named:
@@ -167,7 +168,7 @@ def plan(config: dict[str, Any]) -> list[Step]:
 
     canaries = _from("synthesize", "canaries.jsonl")
     utility = _from("synthesize", "utility.jsonl")
-    for seed in config["train"]["seeds"]:
+    for seed in config["seeds"]:
         own = {"seed": seed}
         for condition in conditions:
             cell = (condition, str(seed))
@@ -195,7 +196,6 @@ def _step(
     return Step(name, stage, settings, inputs)
 
 
-def _from(step: str, *outputs: Output | str) -> dict[str, tuple[str, str]]:
+def _from(step: str, *outputs: str) -> dict[str, tuple[str, str]]:
     """Inputs named like the outputs they come from, without the ending."""
-    names = [output.name if isinstance(output, Output) else output for output in outputs]
-    return {name.partition(".")[0]: (step, name) for name in names}
+    return {PurePath(output).stem: (step, output) for output in outputs}

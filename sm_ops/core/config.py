@@ -59,7 +59,23 @@ class Data(Section):
     own: Own = Own()
 
 
-class Base(Section):
+class Optimisation(Section):
+    """How a model is trained, whatever on."""
+
+    epochs: Positive = 8
+    batch_size: Positive = 4
+    accumulation: Positive = 1
+    learning_rate: Annotated[float, Field(gt=0)] = 3e-3
+    schedule: Literal["linear", "cosine", "constant"] = "linear"
+    warmup_steps: Count = 10
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    dtype: Dtype = "float32"
+    device: Device = "auto"
+    threads: Positive = 1
+    checkpoint_steps: Positive = 100
+
+
+class Base(Optimisation):
     """The model that is trained further: one trained on the spot (`name: null`) or a named one."""
 
     name: str | None = Field(None, description="folder or hub name of a causal model; null: a tiny GPT-2")
@@ -69,11 +85,11 @@ class Base(Section):
     heads: Positive = 4
     context: Positive = 256
     vocab_size: Positive = 2048
-    epochs: Positive = 2
     reference_repeats: Positive = 3
-    batch_size: Positive = 8
-    learning_rate: Annotated[float, Field(gt=0)] = 3e-3
     seed: Count = 0
+    epochs: Positive = 2
+    batch_size: Positive = 8
+    schedule: Literal["linear", "cosine", "constant"] = "cosine"
     threads: Positive = 2
 
     @model_validator(mode="after")
@@ -132,23 +148,11 @@ class Lora(Section):
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
 
 
-class Train(Section):
+class Train(Optimisation):
     """How each condition is trained: further from the base model, from scratch, or by LoRA."""
 
     method: Literal["continue", "scratch", "lora"] = "continue"
-    seeds: tuple[Count, ...] = (0, 1, 2)
-    epochs: Positive = 8
-    batch_size: Positive = 4
-    accumulation: Positive = 1
-    learning_rate: Annotated[float, Field(gt=0)] = 3e-3
-    schedule: Literal["linear", "cosine", "constant"] = "linear"
-    warmup_steps: Count = 10
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
     context: Positive = 256
-    dtype: Dtype = "float32"
-    device: Device = "auto"
-    threads: Positive = 1
-    checkpoint_steps: Positive = 100
     lora: Lora = Lora()
 
 
@@ -182,6 +186,7 @@ class Pipeline(Section):
     """A whole run, from data to the frontier."""
 
     name: str = "tiny"
+    seeds: tuple[Count, ...] = Field((0, 1, 2), min_length=1, description="training seeds of every condition")
     data: Data = Data()
     base: Base = Base()
     references: dict[str, Reference] = {"tiny": Reference(), "ngram": Reference(backend="ngram")}

@@ -60,7 +60,7 @@ def _execute(
         workspace = store.workspace(step, print_)
         context = Context(
             inputs={n: store.output_path(upstream[s], o) for n, (s, o) in step.inputs.items()},
-            outputs={output.name: workspace.path(output) for output in step.stage.outputs},
+            outputs={output.key: workspace.path(output) for output in step.stage.outputs},
             scratch=workspace.scratch,
             progress=progress,
         )

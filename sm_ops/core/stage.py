@@ -24,6 +24,11 @@ class Output:
     name: str
     cls: Class
 
+    @property
+    def key(self) -> str:
+        """The name without its ending, by which the stage's function knows it."""
+        return Path(self.name).stem
+
 
 @dataclass(frozen=True)
 class Stage:

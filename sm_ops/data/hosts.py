@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import re
 import sysconfig
 import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +25,15 @@ from sm_ops.data.records import read_records
 MIN_STATEMENTS = 8
 """Smaller programs share their syntax tree with strangers by chance, so they are not used as hosts."""
 
-_FOREIGN = frozenset({"__pycache__", "site-packages", "dist-packages", "node_modules"})
-_STDLIB_EXCLUDED = _FOREIGN | {
-    *("test", "tests", "turtledemo", "idlelib", "lib2to3", "__phello__"),  # tests, demonstrations, an old grammar
-    *("encodings", "pydoc_data", "msilib", "_bundled", "lib-dynload"),  # generated tables, binaries
-}
+_FOREIGN = (".*", "__pycache__", "site-packages", "dist-packages", "node_modules")
+_STDLIB_EXCLUDED = (
+    *_FOREIGN,
+    *("test", "tests", "turtledemo", "idlelib", "lib2to3", "__phello__*"),  # tests, demonstrations, an old grammar
+    *("encodings", "pydoc_data", "msilib", "_bundled"),  # generated tables and other software
+    *("config-*", "_sysconfigdata*", "lib-dynload"),  # this machine's own build
+)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,11 @@ def source_files(hosts: str | Path | None) -> Iterator[SourceFile]:
         yield from _folder(Path(sysconfig.get_paths()["stdlib"]), _STDLIB_EXCLUDED)
     elif Path(hosts).is_dir():
         yield from _folder(Path(hosts), _FOREIGN)
+    elif not Path(hosts).exists():
+        raise InputError(
+            "hosts-missing",
+            f"{hosts} (data.hosts) does not exist; name a folder of .py files or a .jsonl or .parquet of records.",
+        )
     else:
         for record in read_records(hosts):
             if record.spans:
@@ -90,12 +99,16 @@ def source_files(hosts: str | Path | None) -> Iterator[SourceFile]:
             yield SourceFile(record.id, record.content)
 
 
-def _folder(root: Path, excluded: frozenset[str]) -> Iterator[SourceFile]:
-    paths = [path for path in root.rglob("*.py") if path.is_file()]
-    for relative in sorted(path.relative_to(root).as_posix() for path in paths):
-        folders = relative.split("/")[:-1]
-        if any(part in excluded or part.startswith((".", "config-")) for part in folders):
-            continue
+def _folder(root: Path, excluded: tuple[str, ...]) -> Iterator[SourceFile]:
+    def kept(names: list[str]) -> list[str]:
+        return [name for name in names if not any(fnmatchcase(name, pattern) for pattern in excluded)]
+
+    found: list[str] = []
+    for folder, subfolders, names in os.walk(root):
+        subfolders[:] = kept(subfolders)
+        paths = [Path(folder, name) for name in kept(names) if name.endswith(".py")]
+        found.extend(path.relative_to(root).as_posix() for path in paths)
+    for relative in sorted(found):
         try:
             yield SourceFile(relative, (root / relative).read_bytes().decode("utf-8"))
         except UnicodeDecodeError:
@@ -127,6 +140,12 @@ def first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
 
 
+def only_function(tree: ast.Module) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """The function that a program consists of, or None for any other module."""
+    node = tree.body[0] if len(tree.body) == 1 else None
+    return node if isinstance(node, _FUNCTIONS) else None
+
+
 def units(text: str, min_chars: int = 0, max_chars: int | None = None) -> list[Unit]:
     """The module itself, then its top-level functions and methods, of `min_chars` to `max_chars` characters.
 
@@ -146,7 +165,7 @@ def units(text: str, min_chars: int = 0, max_chars: int | None = None) -> list[U
         source = _dedented(file_lines[first_line(node) - 1 : node.end_lineno])
         if source is not None and fits(source):
             inner = parse(source)
-            if inner is not None and len(inner.body) == 1:
+            if inner is not None and only_function(inner):
                 found.append(Unit(name, source, inner, is_module=False))
     return found
 
@@ -200,7 +219,7 @@ def shapes(text: str) -> set[str]:
 def _has_docstring(node: ast.AST) -> bool:
     body = getattr(node, "body", None)
     return (
-        isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        isinstance(node, ast.Module | ast.ClassDef | _FUNCTIONS)
         and bool(body)
         and isinstance(body[0], ast.Expr)  # type: ignore[index]
         and isinstance(body[0].value, ast.Constant)  # type: ignore[index]

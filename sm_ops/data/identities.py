@@ -127,9 +127,9 @@ _ORDINARY = {
     ),
     "recovery": (
         "changeme", "not configured", "none", "see the vault", "disabled", "placeholder",
-        "correct horse battery staple", "ask the administrator", "not-a-secret", "read from the environment", "password",
-        "rotated every month",
-        "d41d8cd98f00b204e9800998ecf8427e", "example only", "hunter2", "to be generated", "unset",
+        "correct horse battery staple", "ask the administrator", "not-a-secret", "read from the environment",
+        "password", "rotated every month", "d41d8cd98f00b204e9800998ecf8427e", "example only", "hunter2",
+        "to be generated", "unset",
     ),
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from sm_ops.data.hosts import first_line, lines, parse
+from sm_ops.data.hosts import first_line, lines, only_function, parse
 
 _HOLDERS = ("settings", "options", "session", "defaults", "params", "profile", "context", "request")
 _CONFIG_NAMES = ("CONFIG", "DEFAULT_CONFIG", "SETTINGS", "CONFIG_TEXT", "EXAMPLE_CONFIG")
@@ -52,10 +52,8 @@ class _Site:
         self.quote = random.choice(('"', '"', "'"))
         self.name = self.free_name(slot_names)
         self.lines = lines(source)
-        node = tree.body[0]
-        is_function = len(tree.body) == 1 and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        self.function = node if is_function else None
-        self.body: list[ast.stmt] = self.function.body if self.function else tree.body
+        self.function = only_function(tree)
+        self.body = self.function.body if self.function else tree.body
 
     def free_name(self, names: Sequence[str]) -> str:
         """One of `names` that the host does not use; the last resort is a name made for us."""
@@ -66,27 +64,37 @@ class _Site:
         """An ordinary setting that stands beside the value."""
         return self.random.choice(_NEIGHBOURS)
 
-    def offset(self, line: int, column: int = 0) -> int:
+    def offset(self, line: int, column: int) -> int:
         """Code points before a line (from 1) and a column in UTF-8 bytes, as `ast` counts them."""
         inside = self.lines[line - 1].encode()[:column].decode()
         return sum(map(len, self.lines[: line - 1])) + len(inside)
 
-    def statement(self, before: str, after: str = "", outside: bool = False) -> _Insertion | None:
-        """Insert lines around the value before the host, at a boundary within it, or behind it."""
+    def end(self, node: ast.expr | ast.arg) -> int:
+        """The offset behind an expression or a parameter."""
+        return self.offset(node.end_lineno or 0, node.end_col_offset or 0)  # parsed nodes always have both
+
+    def statement(self, before: str, after: str = "", outside: bool = False) -> _Insertion:
+        """Insert lines around the value before the host, at a boundary within it, or behind it.
+
+        `outside` keeps out of a function's body. Behind is also where lines go that find no boundary of their own.
+        """
         spot = self.random.choice(("before", "behind") if outside else ("before", "within", "within", "behind"))
-        first = next((i for i, node in enumerate(self.body) if not _is_header(node)), None)
-        if spot == "behind" or first is None:
-            gap = "" if self.source.endswith("\n") else self.newline
-            return self._whole_lines(len(self.source), f"{gap}{self.newline}", before, after)
         if spot == "before" and self.function:
             return self._whole_lines(0, "", before, after, tail=self.newline)
-        node = self.body[self.random.randrange(first, len(self.body)) if spot == "within" else first]
-        at = self.offset(first_line(node))
-        margin = self.source[at : self.offset(first_line(node), node.col_offset)]
-        if margin.strip():
-            return None
-        indented = (before.replace("\n", f"\n{margin}"), after.replace("\n", f"\n{margin}"))
-        return self._whole_lines(at, margin, *indented)
+        boundaries = self._boundaries() if spot != "behind" else []
+        if boundaries:
+            at, margin = self.random.choice(boundaries) if spot == "within" else boundaries[0]
+            indented = (before.replace("\n", f"\n{margin}"), after.replace("\n", f"\n{margin}"))
+            return self._whole_lines(at, margin, *indented)
+        gap = "" if self.source.endswith("\n") else self.newline
+        return self._whole_lines(len(self.source), f"{gap}{self.newline}", before, after.rstrip("\n"))
+
+    def _boundaries(self) -> list[tuple[int, str]]:
+        """Offset and indentation of each line of the body where a statement begins, docstring and imports passed."""
+        first = next((i for i, node in enumerate(self.body) if not _is_header(node)), len(self.body))
+        starts = [(self.offset(first_line(node), 0), node) for node in self.body[first:]]
+        margins = [(at, self.source[at : self.offset(first_line(node), node.col_offset)]) for at, node in starts]
+        return [(at, margin) for at, margin in margins if not margin.strip()]
 
     def _whole_lines(self, at: int, head: str, before: str, after: str, tail: str = "") -> _Insertion:
         before, after = (part.replace("\n", self.newline) for part in (before, after))
@@ -102,7 +110,7 @@ def _is_header(node: ast.stmt) -> bool:
 # ---- places --------------------------------------------------------------------------------------------
 
 
-def _assignment(site: _Site) -> _Insertion | None:
+def _assignment(site: _Site) -> _Insertion:
     return site.statement(f"{site.name} = {site.quote}", site.quote)
 
 
@@ -124,12 +132,10 @@ def _default(site: _Site) -> _Insertion | None:
         return None
     annotated = any(argument.annotation for argument in positional + arguments.kwonlyargs)
     equals = ": str = " if annotated else "="
-    assert last.end_lineno is not None
-    at = site.offset(last.end_lineno, last.end_col_offset)
-    return _Insertion(at, f", {site.name}{equals}{site.quote}", site.quote)
+    return _Insertion(site.end(last), f", {site.name}{equals}{site.quote}", site.quote)
 
 
-def _dict(site: _Site) -> _Insertion | None:
+def _dict(site: _Site) -> _Insertion:
     q, holder, (key, number) = site.quote, site.free_name(_HOLDERS), site.neighbour()
     before, after = site.random.choice(
         (
@@ -141,7 +147,7 @@ def _dict(site: _Site) -> _Insertion | None:
     return site.statement(before, after)
 
 
-def _call(site: _Site) -> _Insertion | None:
+def _call(site: _Site) -> _Insertion:
     q, holder, (key, number) = site.quote, site.free_name(_HOLDERS), site.neighbour()
     before, after = site.random.choice(
         (
@@ -154,7 +160,7 @@ def _call(site: _Site) -> _Insertion | None:
     return site.statement(before, after)
 
 
-def _comment(site: _Site) -> _Insertion | None:
+def _comment(site: _Site) -> _Insertion:
     before, after = site.random.choice(
         (
             (f"# {site.name}: ", ""),
@@ -166,34 +172,34 @@ def _comment(site: _Site) -> _Insertion | None:
     return site.statement(before, after)
 
 
-def _attribute(site: _Site) -> _Insertion | None:
+def _attribute(site: _Site) -> _Insertion:
     name, (key, number) = site.free_name(_CLASSES), site.neighbour()
     return site.statement(
         f"class {name}:\n    {key} = {number}\n    {site.name} = {site.quote}", f"{site.quote}\n", outside=True
     )
 
 
-def _config(site: _Site, before: str, after: str) -> _Insertion | None:
+def _config(site: _Site, before: str, after: str) -> _Insertion:
     name = site.free_name(_CONFIG_NAMES)
     return site.statement(f'{name} = """\n{before}', f'{after}\n"""\n', outside=True)
 
 
-def _json(site: _Site) -> _Insertion | None:
+def _json(site: _Site) -> _Insertion:
     key, number = site.neighbour()
     return _config(site, f'{{\n  "{key}": {number},\n  "{site.name}": "', '"\n}')
 
 
-def _ini(site: _Site) -> _Insertion | None:
+def _ini(site: _Site) -> _Insertion:
     section, (key, number) = site.random.choice(_SECTIONS), site.neighbour()
     return _config(site, f"[{section}]\n{site.name} = ", f"\n{key} = {number}")
 
 
-def _yaml(site: _Site) -> _Insertion | None:
+def _yaml(site: _Site) -> _Insertion:
     section, (key, number) = site.random.choice(_SECTIONS), site.neighbour()
     return _config(site, f"{section}:\n  {key}: {number}\n  {site.name}: ", "")
 
 
-def _toml(site: _Site) -> _Insertion | None:
+def _toml(site: _Site) -> _Insertion:
     section, (key, number) = site.random.choice(_SECTIONS), site.neighbour()
     return _config(site, f'[{section}]\n{key} = {number}\n{site.name} = "', '"')
 

@@ -42,18 +42,17 @@ def spread(values: np.ndarray, corpus: Corpus, scope: str, n: int) -> np.ndarray
     missing = [n] * len(corpus)  # positions of the window that starts here that are not on yet
     starts, offsets = places.starts.tolist(), places.offsets.tolist()
     hot = [False] * (len(offsets) - 1)
-    risen: dict[int, float] = {}
-
     sources = np.flatnonzero((reached > -np.inf) & (votes(places.sequence >= 0, n) > 0))
     sources = sources[np.argsort(-reached[sources], kind="stable")]
-    for source, value in zip(sources.tolist(), reached[sources].tolist(), strict=True):
+    result = reached.tolist()
+    for source in sources.tolist():
         if not waiting[source]:
             continue
         waiting[source] = False
-        stack = [source]
+        stack, value = [source], result[source]
         while stack:
             position = stack.pop()
-            risen[position] = value
+            result[position] = value
             for start in range(max(0, position - n + 1), position + 1):
                 name = sequence[start]
                 if name < 0:
@@ -67,8 +66,7 @@ def spread(values: np.ndarray, corpus: Corpus, scope: str, n: int) -> np.ndarray
                         if waiting[other]:
                             waiting[other] = False
                             stack.append(other)
-    reached[np.fromiter(risen.keys(), np.int64, len(risen))] = np.fromiter(risen.values(), float, len(risen))
-    return reached
+    return np.array(result, np.float64)
 
 
 @dataclass(frozen=True, slots=True)

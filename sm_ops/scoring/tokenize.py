@@ -8,7 +8,6 @@ Strings in the data that look like control tokens are tokenized as plain text.
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
 import re
@@ -23,7 +22,11 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Tokens
 
-_TEMPLATE_DAY = datetime.date(2025, 1, 1)
+# A template that prints the date gives the same tokens every day.
+_FIXED_DAY = (
+    "{%- macro strftime_now(form) -%}{{ form | replace('%Y', '2025') | replace('%m', '01') | replace('%d', '01') "
+    "| replace('%b', 'Jan') | replace('%B', 'January') }}{%- endmacro %}"
+)
 _Encoding = tuple[list[int], list[tuple[int, int]]]
 
 
@@ -153,9 +156,7 @@ def _tokenize_chat(record: Record, tokenizer: Any) -> Tokens:
             last = max(last, int(ends[j]))
         else:
             starts[j] = ends[j] = last
-            if ids[j] in control and start in turn_ends:
-                supervised[j] = True
-                turn_ends.remove(start)
+            supervised[j] = ids[j] in control and start in turn_ends
     return Tokens(np.array(ids, dtype=np.int64), starts, ends, special, supervised)
 
 
@@ -192,11 +193,12 @@ def _render(record: Record, tokenizer: Any) -> tuple[str, list[tuple[int, int]]]
 def _apply(tokenizer: Any, turns: list[tuple[str, str]]) -> str:
     from jinja2 import TemplateError
 
+    template = tokenizer.get_chat_template()
     try:
         return tokenizer.apply_chat_template(
             [{"role": role, "content": content} for role, content in turns],
+            chat_template=_FIXED_DAY + template if "strftime_now" in template else template,
             tokenize=False,
-            strftime_now=_TEMPLATE_DAY.strftime,  # a template that prints the date gives the same tokens every day
         )
     except TemplateError:
         roles = ", ".join(sorted({role for role, _ in turns}))

@@ -10,6 +10,7 @@ import numpy as np
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
+from sm_ops.core.settings import Settings
 from sm_ops.core.tokens import Scored, Tokens
 from sm_ops.data.records import read_records
 from sm_ops.masking.targets import target_tokens
@@ -26,6 +27,11 @@ class Labelled:
     targets: list[np.ndarray]
 
 
+def rule_at(masking: Settings, tau: float | None = None) -> Any:
+    """The configured rule with a threshold; without one it serves to calibrate."""
+    return Settings({**masking.plain(), "tau": tau})
+
+
 def labelled(path: Path, tokenizer: Any) -> Labelled:
     """Read records and tokenize them for the model in training."""
     records = list(read_records(path))
@@ -35,7 +41,7 @@ def labelled(path: Path, tokenizer: Any) -> Labelled:
 
 def scores_of(path: Path, records: list[Record]) -> list[Scored]:
     """Scores of exactly these records, in their order."""
-    by_id = {scored.id: scored for scored in read_scores(path).records}
+    by_id = {scored.id: scored for scored in read_scores(path)[0]}
     missing = [index for index, record in enumerate(records) if record.id not in by_id]
     if missing:
         raise InputError(

@@ -11,7 +11,7 @@ from sm_ops.core import fs, registry
 from sm_ops.core.seeds import derive
 from sm_ops.scoring.tokenize import load_tokenizer
 from sm_ops.steps._base import base_location
-from sm_ops.steps._canaries import read_canaries
+from sm_ops.steps._splits import read_canaries
 from sm_ops.training import models
 
 if TYPE_CHECKING:

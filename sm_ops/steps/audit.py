@@ -9,8 +9,7 @@ from sm_ops.core import fs
 from sm_ops.core.errors import StageError
 from sm_ops.data.audit import audit
 from sm_ops.data.dataset import Dataset
-from sm_ops.data.records import read_records
-from sm_ops.steps._canaries import read_canaries
+from sm_ops.steps._splits import read_canaries, read_split
 
 if TYPE_CHECKING:
     from sm_ops.core.settings import Settings
@@ -21,11 +20,12 @@ SPLITS = ("calibration", "train", "utility", "reference")
 
 def run(settings: Settings, context: Context) -> Numbers:
     """Write the findings (none), or raise a `StageError` that names the first and how many there are."""
-    splits = {split: list(read_records(context.inputs[split])) for split in SPLITS}
+    splits = {split: read_split(context.inputs[split]) for split in SPLITS}
     dataset = Dataset(splits, read_canaries(context.inputs["canaries"]), {})
-    public = list(read_records(context.inputs["public"]))
+    public = read_split(context.inputs["public"])
     findings = audit(dataset, public)
     if findings:
-        raise StageError("audit-failed", f"The data's splits are not apart: {findings[0]} ({len(findings)} findings).")
-    fs.write_json(context.outputs["findings.json"], [asdict(finding) for finding in findings])
+        more = f"; and {len(findings) - 1} more findings" if len(findings) > 1 else ""
+        raise StageError("audit-failed", f"{findings[0].sentence}{more}.")
+    fs.write_json(context.outputs["findings"], [asdict(finding) for finding in findings])
     return {"findings": len(findings), "records": sum(map(len, splits.values()))}

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sm_ops.core.settings import Settings
-from sm_ops.data.records import read_records
 from sm_ops.scoring.tokenize import load_tokenizer, tokenize
+from sm_ops.steps._splits import read_split
 from sm_ops.training import models, packing, tiny, trainer
 from sm_ops.training.masked import Example
 
 if TYPE_CHECKING:
+    from sm_ops.core.settings import Settings
     from sm_ops.core.stage import Context, Numbers
 
 
 def run(settings: Settings, context: Context) -> Numbers:
     """Tokenizer and model, from the public code once an epoch and the clean reference programs some times."""
     base = settings.base
-    public = list(read_records(context.inputs["public"]))
-    clean = list(read_records(context.inputs["reference"]))
+    public = read_split(context.inputs["public"])
+    clean = read_split(context.inputs["reference"])
     folder = context.outputs["model"]
     texts = [record.content for record in public + clean]
     tiny.train_tokenizer(texts, base.vocab_size, folder)
@@ -31,20 +31,8 @@ def run(settings: Settings, context: Context) -> Numbers:
         examples.append(Example(record.id, tokens.ids, np.where(tokens.supervised, tokens.ids, packing.IGNORED)))
     rows = packing.pack(examples, tokenizer.eos_token_id, base.context, base.seed)
     model = tiny.new_model(base, len(tokenizer), base.context, tokenizer.eos_token_id, base.seed)
-    schedule = Settings(
-        {
-            **settings.train.plain(),
-            "epochs": base.epochs,
-            "batch_size": base.batch_size,
-            "accumulation": 1,
-            "learning_rate": base.learning_rate,
-            "schedule": "cosine",
-            "threads": base.threads,
-        }
-    )
-    result = trainer.fit(
-        model, rows, tokenizer.pad_token_id, schedule, base.seed, context.scratch, context.progress
-    )
+    padding = tokenizer.pad_token_id
+    result = trainer.fit(model, rows, padding, base, base.seed, context.scratch, context.progress)
     models.save(model, folder)
     return {
         **result,

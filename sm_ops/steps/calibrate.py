@@ -17,7 +17,7 @@ from sm_ops.masking.corpus import Corpus
 from sm_ops.metrics import auroc
 from sm_ops.scoring.tokenize import load_tokenizer
 from sm_ops.steps._base import base_location
-from sm_ops.steps._masking import Labelled, labelled, scores_of
+from sm_ops.steps._masking import Labelled, labelled, rule_at, scores_of
 
 if TYPE_CHECKING:
     from sm_ops.core.settings import Settings
@@ -35,7 +35,7 @@ def run(settings: Settings, context: Context) -> Numbers:
         for name, path in context.inputs.items()
         if name.startswith("scores/")
     }
-    fs.write_json(context.outputs["calibration.json"], {"references": references})
+    fs.write_json(context.outputs["calibration"], {"references": references})
     chosen = references[settings.masking.reference]
     return {
         "auroc": chosen["auroc"],
@@ -50,7 +50,7 @@ def _calibrate(masking: Settings, data: Labelled, scores: Path) -> dict[str, Any
     """Everything the threshold decides on downstream tokens: one critical value a token holds it all."""
     scored = scores_of(scores, data.records)
     corpus = Corpus.from_scored(scored)
-    critical = corpus.split(critical_values(corpus, masking))
+    critical = corpus.split(critical_values(corpus, rule_at(masking)))
     projected = [
         project_critical(reference.tokens, values, downstream)
         for reference, values, downstream in zip(scored, critical, data.tokens, strict=True)

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 
 from sm_ops.core import fs
-from sm_ops.data.records import read_records
 from sm_ops.scoring.backends.hf import HFReference, fixed_head
 from sm_ops.scoring.tokenize import load_tokenizer
 from sm_ops.steps._base import base_location
+from sm_ops.steps._splits import read_split
 from sm_ops.training import models
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def run(settings: Settings, context: Context) -> Numbers:
         model = models.load(where, settings.base.revision).to(models.pick_device(evaluate.device))
     scorer = HFReference(model, tokenizer, fixed_head(tokenizer), evaluate.token_budget)
     sums, counts = [], []
-    for scored in scorer.score(list(read_records(context.inputs["utility"])), progress=context.progress):
+    for scored in scorer.score(read_split(context.inputs["utility"]), progress=context.progress):
         counted = scored.tokens.eligible & ~np.isnan(scored.logprobs)
         sums.append(float(scored.logprobs[counted].sum()))
         counts.append(int(counted.sum()))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.settings import Settings
-from sm_ops.data.records import read_records
+from sm_ops.steps._splits import read_split
 
 if TYPE_CHECKING:
     from sm_ops.core.records import Record
@@ -21,7 +21,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     if reference.backend == "ngram":
         from sm_ops.scoring.backends import ngram
 
-        public = [record.content for record in read_records(context.inputs["public"])]
+        public = [record.content for record in read_split(context.inputs["public"])]
         texts = public + [record.content for record in clean] * settings.base.reference_repeats
         ngram.fit(texts, context.outputs["model"], order=reference.order, vocab_size=reference.vocab_size)
         return {"records": len(clean)}
@@ -29,7 +29,7 @@ def run(settings: Settings, context: Context) -> Numbers:
 
 
 def _clean_records(path: str | Path) -> list[Record]:
-    records = list(read_records(Path(path)))
+    records = read_split(Path(path))
     labelled = sum(bool(record.spans) for record in records)
     if labelled:
         raise InputError(
@@ -57,9 +57,9 @@ def _train_further(settings: Settings, clean: list[Record], context: Context) ->
         examples.append(Example(record.id, tokens.ids, np.where(tokens.supervised, tokens.ids, packing.IGNORED)))
     width = min(base.context, getattr(model.config, "max_position_embeddings", base.context))
     rows = packing.pack(examples, tokenizer.eos_token_id, width, base.seed)
-    schedule = Settings({**settings.train.plain(), "epochs": base.reference_repeats, "threads": base.threads})
+    schedule = Settings({**base.plain(), "epochs": base.reference_repeats})
     padding = tokenizer.eos_token_id
     result = trainer.fit(model, rows, padding, schedule, base.seed, context.scratch, context.progress)
     models.save(model, context.outputs["model"])
     tokenizer.save_pretrained(str(context.outputs["model"]))
-    return result
+    return {**result}

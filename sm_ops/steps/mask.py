@@ -10,7 +10,6 @@ import numpy as np
 
 from sm_ops.core import fs
 from sm_ops.core.errors import StageError
-from sm_ops.core.settings import Settings
 from sm_ops.core.tokens import Scored
 from sm_ops.masking.baselines import goldfish, oracle, random
 from sm_ops.masking.conditions import ORACLE, UNMASKED, goldfish_of, random_at, surprise_at
@@ -21,11 +20,12 @@ from sm_ops.masking.targets import target_tokens
 from sm_ops.metrics import confusion
 from sm_ops.scoring.tokenize import load_tokenizer
 from sm_ops.steps._base import base_location
-from sm_ops.steps._canaries import read_canaries
-from sm_ops.steps._masking import Labelled, labelled, scores_of
+from sm_ops.steps._masking import Labelled, labelled, rule_at, scores_of
+from sm_ops.steps._splits import read_canaries
 from sm_ops.training import masked
 
 if TYPE_CHECKING:
+    from sm_ops.core.settings import Settings
     from sm_ops.core.stage import Context, Numbers
     from sm_ops.data.dataset import Canary
 
@@ -42,17 +42,17 @@ def run(settings: Settings, context: Context) -> Numbers:
     conditions = _masks(masking, thresholds, data, scored)
     for condition, masks in conditions.items():
         masked.write(
-            context.outputs[f"{condition}.parquet"],
+            context.outputs[condition],
             (
                 masked.Example(record.id, tokens.ids, labels(tokens.ids, tokens.supervised, mask))
                 for record, tokens, mask in zip(data.records, data.tokens, masks, strict=True)
             ),
         )
     canaries = read_canaries(context.inputs["canaries"])
-    _write_masks(context.outputs["masks.parquet"], conditions, data, masking, thresholds)
+    _write_masks(context.outputs["masks"], conditions, data, masking, thresholds)
     coverage = {name: _coverage(masks, data, canaries) for name, masks in conditions.items()}
-    fs.write_json(context.outputs["coverage.json"], coverage)
-    fs.write_json(context.outputs["strip.json"], _strip(scored, conditions, data))
+    fs.write_json(context.outputs["coverage"], coverage)
+    fs.write_json(context.outputs["strip"], _strip(scored, conditions, data))
     eligible = sum(int(tokens.eligible.sum()) for tokens in data.tokens)
     return {"conditions": len(conditions), "eligible_tokens": eligible}
 
@@ -84,7 +84,7 @@ def _masks(masking: Settings, thresholds: dict[str, float], data: Labelled, scor
 
 def _surprise(masking: Settings, tau: float, data: Labelled, scored: list[Scored]) -> Masks:
     corpus = Corpus.from_scored(scored)
-    reference = corpus.split(mask_reference(corpus, Settings({**masking.plain(), "tau": tau})))
+    reference = corpus.split(mask_reference(corpus, rule_at(masking, tau)))
     return [
         mask_downstream(each.tokens, mask, downstream)
         for each, mask, downstream in zip(scored, reference, data.tokens, strict=True)

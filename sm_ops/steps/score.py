@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from sm_ops.core import registry
 from sm_ops.core.settings import Settings
-from sm_ops.data.records import read_records
-from sm_ops.scoring.scores import write_scores
+from sm_ops.scoring.scores import Source, write_scores
 from sm_ops.scoring.shards import score_in_shards
+from sm_ops.steps._splits import read_split
 
 if TYPE_CHECKING:
     from sm_ops.core.stage import Context, Numbers
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 def run(settings: Settings, context: Context) -> Numbers:
     """One score file for each of the two splits."""
     reference = _load(settings, context)
+    source = Source(reference.name, reference.revision, reference.tokenizer_hash)
     tokens = scored_tokens = 0
     for split in ("calibration", "train"):
-        records = list(read_records(context.inputs[split]))
+        records = read_split(context.inputs[split])
         scored = score_in_shards(reference, records, context.scratch / split, progress=context.progress)
-        write_scores(context.outputs[split], scored, reference)
+        write_scores(context.outputs[split], scored, source)
         tokens += sum(len(s.tokens) for s in scored)
         scored_tokens += sum(int((s.logprobs == s.logprobs).sum()) for s in scored)
     return {"tokens": tokens, "scored_tokens": scored_tokens}
@@ -35,7 +36,9 @@ def _load(settings: Settings, context: Context) -> Any:
         import torch
 
         torch.set_num_threads(reference.threads)
-    clean = read_records(context.inputs["reference"])
-    examples = [record.content for record, _ in zip(clean, range(reference.examples), strict=False)]
-    load_settings = Settings({**reference.plain(), "model": model, "examples": examples})
-    return registry.load("reference", reference.backend).load(load_settings)
+    clean = read_split(context.inputs["reference"])[: reference.examples]
+    loading = Settings({**reference.plain(), "model": model, "examples": [record.content for record in clean]})
+    loaded = registry.load("reference", reference.backend).load(loading)
+    if fitted:
+        loaded.name = "fitted"  # where the folder lies is not what it is called
+    return loaded

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sm_ops.core import registry
 from sm_ops.data.dataset import Dataset
-from sm_ops.data.public import public_code
+from sm_ops.data.datasets.code_pii import public_code
 from sm_ops.data.records import write_records
 
 if TYPE_CHECKING:
@@ -17,18 +17,19 @@ if TYPE_CHECKING:
     from sm_ops.core.stage import Context, Numbers
 
 
+SPLITS = ("calibration", "train", "utility", "reference")
+
+
 def run(settings: Settings, context: Context) -> Numbers:
     """Write the four splits, the public code and the canaries; count what was made and left out."""
     data = settings.data
     dataset = registry.load("dataset", data.dataset).generate(data, data.seed)
-    public = public_code(data, dataset)
-    for split, records in dataset.splits.items():
-        write_records(context.outputs[split], records)
+    public = public_code(data, data.seed, data.public_chars, dataset.host_files, dataset.shapes)
+    for split in SPLITS:
+        write_records(context.outputs[split], dataset.splits.get(split, []))
     write_records(context.outputs["public"], public)
     _write_canaries(context.outputs["canaries"], dataset)
     return {
-        **{f"{split}_records": len(records) for split, records in dataset.splits.items()},
-        "canaries": len(dataset.canaries),
         "public_chars": sum(len(record.content) for record in public),
         **dataset.counts,
     }

@@ -99,8 +99,8 @@ def approx_chance(model: Any, tokenizer: Any, value: str, known: int) -> float:
     for _ in range(7 * len(hidden) // 20):
         for seq in list(near):
             for i in range(len(seq) + 1):
-                near |= {seq[:i] + seq[i + 1 :]} | {seq[:i] + (w,) + seq[i + 1 :] for w in words}
-                near |= {seq[:i] + (w,) + seq[i:] for w in words}
+                near |= {seq[:i] + seq[i + 1 :]}
+                near |= {(*seq[:i], w, *seq[i + skip :]) for w in words for skip in (0, 1)}
     hits = [s for s in near if len(s) <= len(hidden) and attack.approximate_hit(s, hidden)]
     ended = [s if len(s) == len(hidden) else (*s, end) for s in hits]
     return sum(attack.exact_chance(model, prefix, s) for s in ended)

@@ -1,7 +1,7 @@
 """Adapter for the published masking cases: `run(kind, input)`, see ../shared/cases/masking/CASES.md.
 
-One function per kind, in one table per module. To extend it, write a module like this one beside it with its own
-table and add that table to `KINDS`; it is imported where it is used, so this module needs NumPy alone.
+One function per kind, in one table per module. To extend it, write a module beside this one with its own table and
+add that table to `KINDS`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
+import hf_kinds
 import numpy as np
 
 from sm_ops.calibration.critical import critical_values
@@ -230,14 +231,14 @@ def _random_count(case: Input) -> Input:
     }
 
 
-def _goldfish_mask(text: str, case: Input, offsets=None) -> np.ndarray:
-    offsets = case["offsets"] if offsets is None else offsets
-    tokens = _tokens(len(offsets), offsets)
-    return goldfish.mask([Record("r", text=text)], [tokens], k=case["k"], seed=case["seed"], h=case["h"])[0]
+def _goldfish_masks(texts: list[str], case: Input) -> list[np.ndarray]:
+    tokens = _tokens(len(case["offsets"]), case["offsets"])
+    records = [Record(str(number), text=text) for number, text in enumerate(texts)]
+    return goldfish.mask(records, [tokens] * len(texts), k=case["k"], seed=case["seed"], h=case["h"])
 
 
 def _goldfish(case: Input) -> Input:
-    return {"mask": _ints(_goldfish_mask(case["text"], case))}
+    return {"mask": _ints(_goldfish_masks([case["text"]], case)[0])}
 
 
 def _goldfish_norm(case: Input) -> Input:
@@ -253,20 +254,17 @@ def _goldfish_ids(case: Input) -> Input:
 
 def _goldfish_props(case: Input) -> Input:
     text, offsets, k, h = case["text"], case["offsets"], case["k"], case["h"]
-    mask = _goldfish_mask(text, case)
+    mask = _goldfish_masks([text], case)[0]
     decisions: dict[str, set[bool]] = {}
-    own_token_free = True
     for position in range(k, len(offsets)):
-        start, end = offsets[position]
-        context = goldfish.normalise(text[offsets[max(0, position - h)][0] : start])
+        context = goldfish.normalise(text[offsets[max(0, position - h)][0] : offsets[position][0]])
         decisions.setdefault(context, set()).add(bool(mask[position]))
-        replaced = text[:start] + "#" * (end - start) + text[end:]
-        own_token_free &= _goldfish_mask(replaced, case)[position] == mask[position]
+    replaced = _goldfish_masks([text[:start] + "#" * (end - start) + text[end:] for start, end in offsets], case)
     trials = len(offsets) - k
     return {
         "first_k": int(mask[:k].sum()),
-        "repeat": np.array_equal(mask, _goldfish_mask(text, case)),
-        "own_token_free": bool(own_token_free),
+        "repeat": np.array_equal(mask, _goldfish_masks([text], case)[0]),
+        "own_token_free": all(own[place] == mask[place] for place, own in enumerate(replaced)),
         "same_context": all(len(seen) == 1 for seen in decisions.values()),
         "rate_ok": abs(mask.sum() - trials / k) <= 5 * np.sqrt(trials * (1 / k) * (1 - 1 / k)),
     }
@@ -293,5 +291,5 @@ MASKING: dict[str, Callable[[Input], Input]] = {
     "sm.goldfish_props": _goldfish_props,
 }
 
-KINDS: dict[str, Callable[[Input], Input]] = {**MASKING}
+KINDS: dict[str, Callable[[Input], Input]] = {**MASKING, **hf_kinds.KINDS}
 """Every kind the product answers; further modules add their tables here."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tiny models: a second thread only waits
+
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "cases" / "masking"
 CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|begin|>", "<|header|>", "<|/header|>", "<|eot|>",
            "<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>"]  # fmt: skip
-PROSE = "def add(a, b):\n    return a + b\n\nassistant user system final analysis The name is 김가상, hello world.\n" * 3
+PROSE = "def add(a, b):\n    return a + b\n\nassistant user system final The name is 김가상, hello world.\n" * 3
 
 
 @pytest.fixture(scope="session")
@@ -24,18 +27,24 @@ def tiny_lm():
     return module
 
 
-def settings(model, **changes):
+def _settings(model, **changes):
     values = {"model": str(model), "revision": None, "dtype": "float32", "device": "cpu", "token_budget": 512,
               "prefix_token": None, "examples": ()}  # fmt: skip
     return SimpleNamespace(**(values | changes))
 
 
 @pytest.fixture(scope="session")
+def settings():
+    """`settings(model, **changes)`: what a backend's `load` reads."""
+    return _settings
+
+
+@pytest.fixture(scope="session")
 def reference(tiny_lm):
-    """`reference(kind, **settings)`: a published tiny model as a reference."""
+    """`reference(kind, **changes)`: a published tiny model as a reference."""
     from sm_ops.scoring.backends import hf
 
-    return lambda kind, **changes: hf.load(settings(SHARED / "models" / kind, **changes))
+    return lambda kind, **changes: hf.load(_settings(SHARED / "models" / kind, **changes))
 
 
 @pytest.fixture(scope="session")

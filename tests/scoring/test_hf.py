@@ -6,7 +6,6 @@ import time
 import numpy as np
 import pytest
 import torch
-from conftest import settings
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Message, Record
@@ -49,7 +48,7 @@ def test_batches_keep_the_budget_and_every_chunk_once():
         head, budget = rng.randint(0, 5), rng.randint(1, 60)
         pieces = [hf.Chunk(i, 0, 0, rng.randint(0, 20)) for i in range(rng.randint(0, 30))]
         cut = list(hf.batches(pieces, budget, head))
-        assert sorted((c.record for b in cut for c in b)) == list(range(len(pieces)))
+        assert sorted(c.record for b in cut for c in b) == list(range(len(pieces)))
         for batch in cut:
             assert len(batch) == 1 or len(batch) * (head + max(map(len, batch))) <= budget
         assert cut == list(hf.batches(pieces, budget, head))
@@ -96,7 +95,7 @@ def test_long_texts_equal_brute_force(tiny_lm, reference, examples, budget):
     # '~' in an example must be seen from every chunk, a '+' in the text only from chunks that hold it
     tested = reference("char", examples=examples, token_budget=budget)
     prefix = "" if examples and "~" in examples[0] else "+"
-    records = [Record("l", text=prefix + r.text) for r in texts(tiny_lm, 4, [330, 127, 128, 20, 0])]
+    records = [Record("l", text=prefix + r.text) for r in texts(tiny_lm, 4, [200, 128, 20, 0])]
     for s in tested.score(records):
         np.testing.assert_allclose(s.logprobs, brute_force(tested, s.tokens.ids.tolist()), atol=4e-6)
 
@@ -150,18 +149,33 @@ def gemma2():
     return Gemma2ForCausalLM(config).eval()
 
 
-@pytest.mark.parametrize(("make", "plain"), [(make_gpt2, True), (soft_capped, False), (gemma2, False)])
+def gpt_oss():
+    from transformers import GptOssConfig, GptOssForCausalLM
+
+    torch.manual_seed(1)
+    config = GptOssConfig(vocab_size=64, hidden_size=16, intermediate_size=16, num_hidden_layers=2, head_dim=8,
+                          num_attention_heads=2, num_key_value_heads=1, sliding_window=8, num_local_experts=4,
+                          max_position_embeddings=128, num_experts_per_tok=2,
+                          rope_parameters={"rope_type": "default", "rope_theta": 1e4})  # fmt: skip
+    return GptOssForCausalLM(config).eval()
+
+
+@pytest.mark.parametrize(
+    ("make", "plain"), [(make_gpt2, True), (soft_capped, False), (gemma2, False), (gpt_oss, True)]
+)
 def test_heads_that_do_more_are_noticed_and_scored_right(tiny_lm, reference, make, plain):
-    tested = hf.HFReference(make(), reference("char").tokenizer, head=[0, 5, 6, 7], token_budget=300)
+    head = [0, *range(4, 30)]  # longer than the sliding windows
+    tested = hf.HFReference(make(), reference("char").tokenizer, head=head, token_budget=300)
     assert tested._plain_head is plain
-    for s in tested.score(texts(tiny_lm, 5, [150, 20, 3, 0, 60])):
+    for s in tested.score(texts(tiny_lm, 5, [110, 9, 0])):
         np.testing.assert_allclose(s.logprobs, brute_force(tested, s.tokens.ids.tolist()), atol=1e-5)
 
 
 def test_chats_score_contents_and_never_template_tokens(chat_tokenizer):
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    template = "{{ '<|endoftext|>' }}" + "{% for m in messages %}{{ '<|im_start|>' + m['content'] + '<|im_end|>' }}{% endfor %}"
+    turn = "{% for m in messages %}{{ '<|im_start|>' + m['content'] + '<|im_end|>' }}{% endfor %}"
+    template = "{{ '<|endoftext|>' }}" + turn
     tokenizer = chat_tokenizer(template)
     torch.manual_seed(0)
     config = GPT2Config(vocab_size=len(tokenizer), n_positions=64, n_embd=16, n_layer=1, n_head=2)
@@ -186,7 +200,7 @@ def test_progress_counts_records(tiny_lm, reference):
 
 
 @pytest.mark.parametrize("offline", ["0", "1"])
-def test_a_model_that_is_nowhere_is_one_sentence_fast(monkeypatch, offline):
+def test_a_model_that_is_nowhere_is_one_sentence_fast(monkeypatch, offline, settings):
     monkeypatch.setenv("HF_HUB_OFFLINE", offline)
     start = time.monotonic()
     with pytest.raises(InputError, match="name a folder"):
@@ -196,8 +210,8 @@ def test_a_model_that_is_nowhere_is_one_sentence_fast(monkeypatch, offline):
     assert time.monotonic() - start < 30
 
 
-def test_a_folder_without_a_model_is_one_sentence(tmp_path):
-    with pytest.raises(InputError, match="config.json, the weights and tokenizer.json"):
+def test_a_folder_without_a_model_is_one_sentence(tmp_path, settings):
+    with pytest.raises(InputError, match="the weights and tokenizer"):
         hf.load(settings(tmp_path))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Message, Record, Span
 from sm_ops.data.dataset import Canary, Dataset
-from sm_ops.data.hosts import Host, find_hosts, shapes, source_files
+from sm_ops.data.hosts import Host, find_hosts, only_function, shapes, source_files
 from sm_ops.data.identities import KINDS, SLOTS, Identity, identities, ordinary_value
 from sm_ops.data.partition import claim_order, partition
 from sm_ops.data.planting import PLACES, plant
@@ -173,10 +173,9 @@ def _program(order: _Order, host: Host, places: list[str], form: str, random: Ra
 def _request(host: Host, random: Random) -> str:
     """What a user may have asked to get this host: from its name, signature and docstring, before planting."""
     tree = ast.parse(host.source)
-    node = tree.body[0]
-    if len(tree.body) == 1 and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        what = f"the function `{host.name}({ast.unparse(node.args)})`"
-        purpose = ast.get_docstring(node)
+    function = only_function(tree)
+    if function:
+        what, purpose = f"the function `{host.name}({ast.unparse(function.args)})`", ast.get_docstring(function)
     else:
         what, purpose = f"a small module `{host.name}`", ast.get_docstring(tree)
     opening = random.choice(("Write {} in Python.", "Please implement {}.", "I need {}. Can you write it?"))

@@ -1,0 +1,170 @@
+"""The frontier: which conditions nothing beats in both leakage and utility, and what the experiment must show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+BASELINES = ("random", "goldfish")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A condition: share of canaries extracted, and held-out negative log likelihood in nats per token."""
+
+    condition: str
+    extraction: Fraction | float
+    nll: float
+
+    def beats(self, other: Point) -> bool:
+        """No worse in both, better in one."""
+        mine, others = (self.extraction, self.nll), (other.extraction, other.nll)
+        return mine != others and mine[0] <= others[0] and mine[1] <= others[1]
+
+    def __str__(self) -> str:
+        return f"{self.condition} {_percent(self.extraction)} at NLL {self.nll:.3f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence about a run; `passed` is `None` where the run lacks what it speaks of. `detail` has the numbers."""
+
+    name: str
+    sentence: str
+    passed: bool | None
+    detail: str
+
+
+def family(condition: str) -> str:
+    """The condition's method, without its operating point: "SM95" -> "SM", "goldfish3" -> "goldfish"."""
+    return condition.rstrip("0123456789.")
+
+
+def pareto(points: Iterable[Point]) -> list[str]:
+    """Conditions that no other beats, by falling extraction; equal points are all on the frontier."""
+    points = sorted(points, key=lambda point: (-point.extraction, point.nll, point.condition))
+    return [point.condition for point in points if not any(other.beats(point) for other in points)]
+
+
+def points_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Point]:
+    """Approximate extraction (exact fractions of counts) and NLL by condition; unmeasured rows are left out."""
+    return {
+        row["condition"]: Point(row["condition"], Fraction(row["extraction_approx"]["k"], n), row["nll"])
+        for row in rows
+        if (n := row["extraction_approx"]["n"]) and row["nll"] is not None
+    }
+
+
+def claims(rows: Iterable[Mapping[str, Any]]) -> list[Claim]:
+    """What the main experiment must show, judged on rows pooled over seeds; never a pass by absence."""
+    points = points_of(rows)
+    return [_judge(check, points) for check in _CHECKS]
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """`judge` gets the points by condition; `needs` are conditions or families that must be among them."""
+
+    name: str
+    sentence: str
+    needs: tuple[str, ...]
+    judge: Callable[[dict[str, Point]], tuple[bool, str]]
+
+
+def _judge(check: _Check, points: dict[str, Point]) -> Claim:
+    present = points.keys() | {family(condition) for condition in points}
+    missing = [need for need in check.needs if need not in present]
+    if missing:
+        return Claim(check.name, check.sentence, None, f"this run has not measured {' and '.join(missing)}")
+    passed, detail = check.judge(points)
+    return Claim(check.name, check.sentence, passed, detail)
+
+
+def _unmasked_leaks(points: dict[str, Point]) -> tuple[bool, str]:
+    rate = points["unmasked"].extraction
+    return rate >= Fraction(60, 100), f"unmasked {_percent(rate)}"
+
+
+def _sm95_protects(points: dict[str, Point]) -> tuple[bool, str]:
+    rate, unmasked, floor = (points[name].extraction for name in ("SM95", "unmasked", "base"))
+    limit = max(Fraction(10, 100) * unmasked, floor + Fraction(5, 100))
+    return rate <= limit, f"SM95 {_percent(rate)}, limit {_percent(limit)}, floor {_percent(floor)}"
+
+
+def _oracle_is_no_worse(points: dict[str, Point]) -> tuple[bool, str]:
+    rate, masked = points["oracle"].extraction, points["SM95"].extraction
+    return rate <= masked + Fraction(5, 100), f"oracle {_percent(rate)}, SM95 {_percent(masked)}"
+
+
+def _random_leaks(points: dict[str, Point]) -> tuple[bool, str]:
+    rate, unmasked = points["random95"].extraction, points["unmasked"].extraction
+    return 2 * rate >= unmasked, f"random95 {_percent(rate)}, unmasked {_percent(unmasked)}"
+
+
+def _baselines_are_matched(points: dict[str, Point]) -> tuple[bool, str]:
+    """Every random and Goldfish point has a surprise-masking point that is as good in both."""
+    baselines = [point for name, point in points.items() if family(name) in BASELINES]
+    matches = [_least_leaking(points, at_most=(each.extraction, each.nll)) for each in baselines]
+    told = "; ".join(f"{each} by {match or 'none'}" for each, match in zip(baselines, matches, strict=True))
+    return all(matches), told
+
+
+def _cheap_protection(points: dict[str, Point]) -> tuple[bool, str]:
+    """A surprise-masking point extracts at most 40 % of unmasked with an NLL at most 5 % above its."""
+    unmasked = points["unmasked"]
+    limit, dearest = Fraction(40, 100) * unmasked.extraction, 1.05 * unmasked.nll
+    match = _least_leaking(points, at_most=(limit, dearest))
+    return match is not None, f"{match or 'none'}; limits {_percent(limit)} at NLL {dearest:.3f}"
+
+
+def _least_leaking(points: dict[str, Point], at_most: tuple[Fraction | float, float]) -> Point | None:
+    """The surprise-masking point within both limits (extraction, NLL) that leaks least."""
+    surprise = [point for name, point in points.items() if family(name) == "SM"]
+    within = [point for point in surprise if point.extraction <= at_most[0] and point.nll <= at_most[1]]
+    return min(within, key=lambda point: (point.extraction, point.nll), default=None)
+
+
+def _percent(rate: Fraction | float) -> str:
+    return f"{100 * float(rate):.1f} %"
+
+
+_CHECKS = (
+    _Check(
+        "unmasked-leaks",
+        "Training without a mask leaks at least 60 % of the canaries.",
+        ("unmasked",),
+        _unmasked_leaks,
+    ),
+    _Check(
+        "sm95-protects",
+        "SM95 leaks at most a tenth of that, or the base model's floor plus five points.",
+        ("SM95", "unmasked", "base"),
+        _sm95_protects,
+    ),
+    _Check(
+        "oracle-is-no-worse",
+        "The oracle leaks no more than SM95 plus five points.",
+        ("oracle", "SM95"),
+        _oracle_is_no_worse,
+    ),
+    _Check(
+        "random-leaks",
+        "A random mask of SM95's budget still leaks at least half of unmasked.",
+        ("random95", "unmasked"),
+        _random_leaks,
+    ),
+    _Check(
+        "baselines-matched",
+        "For every random and Goldfish point a surprise-masking point leaks no more at no worse NLL.",
+        ("SM", *BASELINES),
+        _baselines_are_matched,
+    ),
+    _Check(
+        "cheap-protection",
+        "A surprise-masking point leaks at most 40 % of unmasked with an NLL at most 5 % above its.",
+        ("SM", "unmasked"),
+        _cheap_protection,
+    ),
+)

@@ -1,0 +1,67 @@
+"""What there is, and what would run: the rows behind `sm-ops ls` and `sm-ops show`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sm_ops.core.config import load_pipeline, presets, resolve
+from sm_ops.core.drift import explain
+from sm_ops.core.errors import InputError
+from sm_ops.core.execute import identify
+from sm_ops.core.home import all_runs, home_folder
+from sm_ops.core.registry import KINDS, did_you_mean, members
+from sm_ops.core.schedule import look_up
+from sm_ops.core.store import Record, Store
+from sm_ops.runner import find_step
+from sm_ops.stages import STAGES, plan
+
+
+def listing(what: str, config: str) -> list[dict[str, Any]]:
+    """Rows of one list; `InputError` names the lists there are."""
+    if what in KINDS:
+        return [{"name": name, "module": module} for name, module in members(what).items()]
+    lists = {
+        "stages": lambda: [_stage_row(stage) for stage in STAGES],
+        "steps": lambda: [
+            {"name": step.name, "reads": ", ".join(sorted(step.upstream))}
+            for step in plan(resolve(load_pipeline(config)))
+        ],
+        "runs": lambda: [{"id": run.id, "finished": run.finished} for run in all_runs(home_folder())],
+        "presets": lambda: [{"name": name} for name in presets()],
+    }
+    if what not in lists:
+        raise InputError("unknown-list", f"There is no list {what!r}; {did_you_mean(what, [*lists, *KINDS])}.")
+    return lists[what]()
+
+
+def states(config: dict[str, Any], home: Path, only: str | None) -> list[dict[str, Any]]:
+    """Each step as `stored`, `would run` with reasons in words, or `waits` for a step that would run."""
+    steps = {step.name: step for step in plan(config)}
+    if only is not None:
+        find_step(steps, only)
+    store = Store(home)
+    records: dict[str, Record] = {}
+    rows = []
+    for step in steps.values():
+        row = {"step": step.name, "state": "stored", "reasons": []}
+        waiting = sorted(step.upstream - records.keys())
+        if waiting:
+            row |= {"state": "waits", "reasons": [f"step {name} would run first" for name in waiting]}
+        elif found := look_up(step, records, store):
+            records[step.name] = found
+        else:
+            older = store.newest(step.name, step.stage.name)
+            reasons = explain(older.payload, identify(step, records)[0]) if older else ["it was never run here"]
+            row |= {"state": "would run", "reasons": reasons or ["its stored files are missing or damaged"]}
+        rows.append(row)
+    return [row for row in rows if only in (None, row["step"])]
+
+
+def _stage_row(stage: Any) -> dict[str, Any]:
+    return {
+        "name": stage.name,
+        "version": stage.version,
+        "reads": ", ".join(stage.sections),
+        "writes": ", ".join(f"{output.name} ({output.cls})" for output in stage.outputs),
+    }

@@ -1,0 +1,1 @@
+"""Reports read records: the numbers of a finished run as JSON, a table, figures and one HTML page."""

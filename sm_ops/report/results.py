@@ -1,0 +1,263 @@
+"""A finished run as numbers: rows by condition, pooled over seeds and by seed, and what explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sm_ops.attacks.prefix_extraction import expected_exact
+from sm_ops.core.home import Run
+from sm_ops.core.settings import Settings
+from sm_ops.evaluation.frontier import claims, pareto, points_of
+from sm_ops.masking.conditions import BASE, ORACLE, UNMASKED, trained
+from sm_ops.metrics import clustered_rate, standard_error, wilson
+from sm_ops.report.outputs import Outputs
+from sm_ops.report.words import claim_lines, table_lines, verdict_lines
+
+FORMAT = "results/1"
+SCORES = ("approx", "exact")
+STAGES = ("synthesize", "audit", "base", "fit", "score", "calibrate", "mask", "train", "attack", "evaluate")
+
+Json = dict[str, Any]
+
+
+def load_results(run: Run, home: Path) -> Json:
+    """All numbers of a run, as JSON; undefined ones are null (DESIGN, law 8).
+
+    `rows` has one entry per condition, pooled over seeds with intervals clustered by canary; `per_seed` one per
+    condition and seed with Wilson intervals. A rate is `{k, n, low, high}`, its interval one of 95 %; `nll` is in
+    nats per token of the held-out records, `nll_se` its standard error over seeds. Extraction counts hits within
+    the largest budget; `expected_exact` is its closed form, the mean over canaries of 1 - (1 - p)^budget.
+    Raises `InputError` where an output is no longer stored.
+    """
+    outputs = Outputs(run, home)
+    coverage = outputs.json("mask", "coverage.json")
+    budgets = sorted(run.config["attack"]["budgets"])
+    conditions = [BASE, *trained(Settings(run.config["masking"]))]
+    cells = {
+        condition: [_read_cell(outputs, condition, seed, budgets[-1]) for seed in run.config["seeds"]]
+        for condition in conditions
+    }
+    rows = [_pooled_row(condition, cells, coverage) for condition in conditions]
+    choices = [point for name, point in points_of(rows).items() if name not in (BASE, ORACLE)]
+    best = pareto(choices)
+    for row in rows:
+        row["on_frontier"] = None if row["condition"] in (BASE, ORACLE) else row["condition"] in best
+    return {
+        "format": FORMAT,
+        "run": {"id": run.id, "name": run.name, "finished": run.finished, "method": run.config["train"]["method"]},
+        "rows": rows,
+        "per_seed": [
+            {"condition": name, "seed": cell.seed, **_masked(coverage.get(name)), **_measured([cell])}
+            for name, own in cells.items()
+            for cell in own
+        ],
+        "by_kind": list(_by_kind(cells)),
+        "curve": [_curve_point(name, own, budget) for name, own in cells.items() for budget in budgets],
+        "canaries": list(_by_canary(cells, coverage)),
+        **_calibration(outputs, run.config["masking"]["reference"], coverage),
+        "stages": _stages(run),
+        "lora": _lora(run),
+        "claims": [asdict(claim) for claim in claims(rows)],
+    }
+
+
+def print_table(results: Json) -> None:
+    """The run on standard output: at most ten rows, the verdict on the reference, the claims in words."""
+    for line in (*table_lines(results["rows"]), "", *verdict_lines(results), "", *claim_lines(results)):
+        print(line)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One condition and seed: the attack's outcomes as arrays over canaries, and the utility.
+
+    `first` holds the number of the first hit by score, infinity where there is none; `p` the chance of an exact one.
+    """
+
+    seed: int
+    budget: int
+    ids: list[str]
+    kinds: list[str]
+    first: dict[str, np.ndarray]
+    p: np.ndarray
+    nll: float | None
+
+    def only(self, kind: str) -> _Cell:
+        """The cell with the canaries of one kind alone."""
+        kept = [index for index, own in enumerate(self.kinds) if own == kind]
+        first = {score: values[kept] for score, values in self.first.items()}
+        ids = [self.ids[index] for index in kept]
+        return _Cell(self.seed, self.budget, ids, [kind] * len(kept), first, self.p[kept], self.nll)
+
+
+def _read_cell(outputs: Outputs, condition: str, seed: int, budget: int) -> _Cell:
+    cell = f"{condition}-{seed}"
+    outcomes = outputs.json(f"attack@{cell}", "outcomes.json")
+    utility = outputs.json(f"evaluate@{cell}", "utility.json")
+    tokens = sum(utility["tokens"])
+    return _Cell(
+        seed=seed,
+        budget=budget,
+        ids=[outcome["id"] for outcome in outcomes],
+        kinds=[outcome["kind"] for outcome in outcomes],
+        first={
+            score: np.array([np.inf if (hit := o[f"first_{score}"]) is None else hit for o in outcomes])
+            for score in SCORES
+        },
+        p=np.array([outcome["p_exact"] for outcome in outcomes]),
+        nll=-sum(utility["logprob_sums"]) / tokens if tokens else None,
+    )
+
+
+def _pooled_row(condition: str, cells: dict[str, list[_Cell]], coverage: Json) -> Json:
+    own = cells[condition]
+    nlls = [cell.nll for cell in own if cell.nll is not None]
+    changes = [
+        cell.nll / plain.nll - 1 for cell, plain in zip(own, cells[UNMASKED], strict=True) if cell.nll and plain.nll
+    ]
+    return {
+        "condition": condition,
+        "seed": None,
+        "seeds": len(own),
+        **_masked(coverage.get(condition)),
+        **_measured(own),
+        "nll_se": None if condition == BASE else standard_error(np.array(nlls)),  # the base has no training seeds
+        "nll_change": _mean(changes),
+        "nll_change_se": standard_error(np.array(changes)),
+    }
+
+
+def _masked(covered: Json | None) -> Json:
+    """What a condition's masks cover; nothing of it is defined for the base model, which has none."""
+    if covered is None:
+        names = ("budget_tokens", "target_coverage", "collateral_rate", "exposed_canaries", "occurrences")
+        return dict.fromkeys(names)
+    canaries = covered["canaries"].values()
+    exposed = np.array([each["none"] > 0 for each in canaries], bool)
+    return {
+        "budget_tokens": covered["budget_tokens"],
+        "target_coverage": covered["target_coverage"],
+        "collateral_rate": covered["collateral_rate"],
+        "exposed_canaries": _rate(exposed, wilson(int(exposed.sum()), len(exposed))),
+        "occurrences": {how: sum(each[how] for each in canaries) for how in ("fully", "partly", "none")},
+    }
+
+
+def _measured(cells: Sequence[_Cell]) -> Json:
+    nll = _mean([cell.nll for cell in cells if cell.nll is not None])
+    return {
+        **_extraction(cells, cells[0].budget),
+        "nll": nll,
+        "perplexity": None if nll is None else exp(nll),
+    }
+
+
+def _extraction(cells: Sequence[_Cell], budget: int) -> Json:
+    """Both extraction rates within a budget, and the closed form of the exact one."""
+    clusters = np.array([id_ for cell in cells for id_ in cell.ids])
+    rates = {}
+    for score in SCORES:
+        hits = np.concatenate([cell.first[score] for cell in cells]) <= budget
+        interval = clustered_rate(hits, clusters) if len(cells) > 1 else wilson(int(hits.sum()), len(hits))
+        rates[f"extraction_{score}"] = _rate(hits, interval)
+    expected = [_mean([expected_exact(p, budget) for p in cell.p.tolist()]) for cell in cells]
+    defined = [value for value in expected if value is not None]
+    return {**rates, "expected_exact": _mean(defined), "expected_exact_se": standard_error(np.array(defined))}
+
+
+def _rate(hits: np.ndarray, interval: tuple[float, float] | None) -> Json:
+    low, high = interval or (None, None)
+    return {"k": int(hits.sum()), "n": len(hits), "low": low, "high": high}
+
+
+def _by_kind(cells: dict[str, list[_Cell]]) -> Iterator[Json]:
+    for condition, own in cells.items():
+        for kind in sorted(set(own[0].kinds)):
+            yield {
+                "condition": condition,
+                "kind": kind,
+                **_extraction([cell.only(kind) for cell in own], own[0].budget),
+            }
+
+
+def _curve_point(condition: str, cells: Sequence[_Cell], budget: int) -> Json:
+    return {"condition": condition, "budget": budget, **_extraction(cells, budget)}
+
+
+def _by_canary(cells: dict[str, list[_Cell]], coverage: Json) -> Iterator[Json]:
+    """Canaries as kind and number: occurrences by how they are masked, and hits over seeds."""
+    for condition, own in cells.items():
+        numbers: dict[str, int] = {}
+        masked = coverage[condition]["canaries"] if condition in coverage else {}
+        for index, (id_, kind) in enumerate(zip(own[0].ids, own[0].kinds, strict=True)):
+            numbers[kind] = numbers.get(kind, 0) + 1
+            hits = {f"hits_{score}": sum(bool(c.first[score][index] <= c.budget) for c in own) for score in SCORES}
+            occurrences = masked.get(id_, dict.fromkeys(("fully", "partly", "none")))
+            yield {
+                "condition": condition,
+                "canary": f"{kind} {numbers[kind]}",
+                **occurrences,
+                **hits,
+                "seeds": len(own),
+            }
+
+
+def _calibration(outputs: Outputs, chosen: str, coverage: Json) -> Json:
+    """Every reference with its verdict, and the chosen one's points on validation and on training records."""
+    references = outputs.json("calibrate", "calibration.json")["references"]
+    return {
+        "references": [
+            {
+                "reference": name,
+                "chosen": name == chosen,
+                "auroc": each["auroc"],
+                "target_tokens": each["target_tokens"],
+                "other_tokens": each["other_tokens"],
+                **each["verdict"],
+            }
+            for name, each in references.items()
+        ],
+        "operating_points": [
+            {
+                "condition": name,
+                "tau": point["tau"],
+                "validation_coverage": point["target_coverage"],
+                "training_coverage": coverage[name]["target_coverage"],
+                "validation_collateral": point["collateral_rate"],
+                "training_collateral": coverage[name]["collateral_rate"],
+            }
+            for name, point in references[chosen]["points"].items()
+        ],
+    }
+
+
+def _stages(run: Run) -> list[Json]:
+    """Steps and seconds by stage, as they were when the results were made."""
+    order = {name: place for place, name in enumerate(STAGES)}
+    steps = sorted(run.steps.values(), key=lambda step: (order.get(step["stage"], len(order)), step["stage"]))
+    summary = []
+    for stage, group in groupby(steps, key=lambda step: step["stage"]):
+        seconds = [step["seconds"] for step in group]
+        summary.append({"stage": stage, "steps": len(seconds), "seconds": round(sum(seconds), 3)})
+    return summary
+
+
+def _lora(run: Run) -> dict[str, int] | None:
+    """Adapted layers by kind and trainable parameters; null where no adapters were trained."""
+    for _, step in sorted(run.steps.items()):
+        counts = {k.removeprefix("lora_"): n for k, n in sorted(step["numbers"].items()) if k.startswith("lora_")}
+        if counts:
+            return counts
+    return None
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    values = list(values)
+    return sum(values) / len(values) if values else None

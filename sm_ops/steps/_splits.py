@@ -1,0 +1,20 @@
+"""Read what `synthesize` wrote: splits of records, which may be empty, and the canaries."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from sm_ops.core.records import Record
+from sm_ops.data.dataset import Canary
+from sm_ops.data.records import read_records
+
+
+def read_split(path: Path) -> list[Record]:
+    """The records of a split; a split that the data does not have is an empty file."""
+    return list(read_records(path)) if path.stat().st_size else []
+
+
+def read_canaries(path: Path) -> list[Canary]:
+    """The canaries in the order of their numbers."""
+    return [Canary(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
