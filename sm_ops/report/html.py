@@ -24,7 +24,7 @@ TABLES = ("rows", "per_seed", "by_kind", "curve", "canaries", "operating_points"
 METHODS = {
     "continue": "continued pretraining of the base model on packed text",
     "scratch": "pretraining from scratch on packed text",
-    "lora": "fine-tuning of a named model with low-rank adapters",
+    "lora": "fine-tuning of the base model with low-rank adapters",
 }
 
 
@@ -230,7 +230,7 @@ def _limits(results: Json, config: Json) -> str:
     attacked = next((row["extraction_approx"]["n"] for row in results["rows"]), 0)
     seeds = len(config["seeds"])
     regime = METHODS[config["train"]["method"]]
-    if config["base"]["name"] is None and config["train"]["method"] == "continue":
+    if config["base"]["name"] is None and config["train"]["method"] != "scratch":
         regime += ", here a small GPT-2 trained on the spot on public code"
     items = (
         f"The regime is {regime}. Larger models, other data and other schedules memorise differently: compare "

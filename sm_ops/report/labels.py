@@ -44,9 +44,9 @@ def label_points(
         left, bottom, right, top = boxes[offset]
         taken.append(boxes[offset])
         middle = ((left + right) / 2, (bottom + top) / 2)
-        where: dict[str, Any] = {"xycoords": "figure points", "textcoords": "figure points", "ha": "center", "va": "center"}
-        where["arrowprops"] = _leader(colour) if _reach(offset) > 1.5 * _NEAR else None
-        axes.annotate(name, (x, y), middle, color=colour, fontsize=9, weight="bold", **where)
+        where = {"xycoords": "figure points", "textcoords": "figure points", "ha": "center", "va": "center"}
+        line = _leader(colour) if _reach(offset) > 1.5 * _NEAR else None
+        axes.annotate(name, (x, y), middle, color=colour, fontsize=9, weight="bold", arrowprops=line, **where)
 
 
 def label_lines(axes: Any, lines: Sequence[tuple[float, str]]) -> None:
@@ -66,8 +66,8 @@ def label_ends(axes: Any, ends: Sequence[tuple[float, float, str, str]], apart: 
     ends = sorted(ends, key=lambda end: end[1])
     for (x, y, name, colour), place in zip(ends, spread([end[1] for end in ends], apart, 100.0), strict=True):
         where = {"textcoords": ("axes fraction", "data"), "va": "center"}
-        where["arrowprops"] = _leader(colour) | {"relpos": (0, 0.5)}
-        axes.annotate(name, (x, y), (1.05, place), color=colour, fontsize=9, weight="bold", **where)
+        line = _leader(colour) | {"relpos": (0, 0.5)}
+        axes.annotate(name, (x, y), (1.05, place), color=colour, fontsize=9, weight="bold", arrowprops=line, **where)
 
 
 def spread(values: Sequence[float], apart: float, top: float) -> list[float]:

@@ -122,16 +122,19 @@ def _pooled_row(condition: str, cells: dict[str, list[_Cell]], coverage: Json) -
     changes = [
         cell.nll / plain.nll - 1 for cell, plain in zip(own, cells[UNMASKED], strict=True) if cell.nll and plain.nll
     ]
-    return {
+    row = {
         "condition": condition,
         "seed": None,
         "seeds": len(own),
         **_masked(coverage.get(condition)),
         **_measured(own),
-        "nll_se": None if condition == BASE else standard_error(np.array(nlls)),  # the base has no training seeds
+        "nll_se": standard_error(np.array(nlls)),
         "nll_change": _mean(changes),
         "nll_change_se": standard_error(np.array(changes)),
     }
+    if condition == BASE:  # one model, whatever the seed: its own numbers have no error over training seeds
+        row |= {"nll_se": None, "expected_exact_se": None}
+    return row
 
 
 def _masked(covered: Json | None) -> Json:

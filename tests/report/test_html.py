@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
-import conftest
+import fake_runs
 import pytest
 
 from sm_ops.report.html import TABLES, write_report
@@ -129,9 +129,9 @@ def test_two_writes_are_equal_in_every_byte(tiny: SimpleNamespace) -> None:
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
     """A run with adapters whose canaries are named by their values and whose kinds look like markup."""
-    made = conftest.make_tiny(
+    made = fake_runs.make_tiny(
         tmp_path_factory.mktemp("odd") / "home",
-        ids=tuple(f"{conftest.SECRET}-{number}" for number in range(3)),
+        ids=tuple(f"{fake_runs.SECRET}-{number}" for number in range(3)),
         kinds=("<script>alert(1)</script>", "a&b", "c"),
         lora_q_proj=4,
         lora_v_proj=4,
@@ -143,9 +143,9 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
 
 def test_values_never_appear(odd: SimpleNamespace) -> None:
     for path in odd.run.folder.iterdir():
-        assert conftest.SECRET not in path.read_text(encoding="utf-8")
+        assert fake_runs.SECRET not in path.read_text(encoding="utf-8")
     canaries = next((odd.home / "restricted").rglob("canaries.jsonl"))
-    assert conftest.SECRET in canaries.read_text(encoding="utf-8")
+    assert fake_runs.SECRET in canaries.read_text(encoding="utf-8")
 
 
 def test_names_are_escaped(odd: SimpleNamespace) -> None:
@@ -163,7 +163,7 @@ def test_adapters_are_named(odd: SimpleNamespace) -> None:
 
 
 def test_undefined_numbers_are_drawn_as_dashes(tmp_path: Path) -> None:
-    made = conftest.make_tiny(tmp_path / "home", ids=(), tokens=())
+    made = fake_runs.make_tiny(tmp_path / "home", ids=(), tokens=())
     page = write_report(made.run, made.home).read_text(encoding="utf-8")
     assert "nan" not in parsed(page).text.lower()
     assert '<th scope="row">unmasked</th><td>-</td><td>-</td><td>-</td>' in page
