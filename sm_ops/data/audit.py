@@ -134,14 +134,15 @@ def _cuts_word(content: str, start: int, end: int) -> bool:
     )
 
 
-def _private_values(records: list[Record]) -> set[str]:
+def private_values(records: Iterable[Record]) -> set[str]:
+    """The texts that the records' spans label."""
     return {value for record in records for *_, value in _labelled(record)}
 
 
 def _unlabelled(splits: _Splits) -> Iterator[Finding]:
     for split, records in splits.items():
         outside = [(record.id, _without_spans(record)) for record in records if _is_program(record)]
-        yield from _finding("unlabelled-value", (split,), _containing(_private_values(records), outside))
+        yield from _finding("unlabelled-value", (split,), containing(private_values(records), outside))
 
 
 def _without_spans(record: Record) -> str:
@@ -154,10 +155,10 @@ def _without_spans(record: Record) -> str:
 def _foreign(splits: _Splits) -> Iterator[Finding]:
     texts = {split: [(record.id, record.content) for record in records] for split, records in splits.items()}
     for owner, other in permutations(splits, 2):
-        yield from _finding("foreign-value", (owner, other), _containing(_private_values(splits[owner]), texts[other]))
+        yield from _finding("foreign-value", (owner, other), containing(private_values(splits[owner]), texts[other]))
 
 
-def _containing(values: set[str], texts: list[tuple[str, str]]) -> list[str]:
+def containing(values: set[str], texts: list[tuple[str, str]]) -> list[str]:
     """Ids of the texts that hold one of the values; a value under eight characters must stand as a word."""
     everything = "\0".join(text for _, text in texts)
     found = [value for value in values if value in everything]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
+from sm_ops.core.records import Span
 from sm_ops.data.hosts import first_line, lines, only_function, parse
 
 _HOLDERS = ("settings", "options", "session", "defaults", "params", "profile", "context", "request")
@@ -30,6 +31,12 @@ class Planted:
     end: int
     inserted: tuple[int, int]
     place: str
+
+    def moved(self, span: Span) -> Span:
+        """Where a span of the program before this planting is now."""
+        start, end = self.inserted
+        shift = end - start if span.start >= start else 0
+        return replace(span, start=span.start + shift, end=span.end + shift)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +244,8 @@ def plant(
     return None
 
 
-def unplanted(text: str, inserted: Sequence[int]) -> str:
-    """The host again: `text` without the inserted interval."""
-    start, end = inserted
-    return text[:start] + text[end:]
+def unplanted(text: str, inserted: Sequence[Sequence[int]]) -> str:
+    """The host again: `text` without the inserted intervals, the last planted cut out first."""
+    for start, end in reversed(inserted):
+        text = text[:start] + text[end:]
+    return text

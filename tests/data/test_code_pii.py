@@ -41,9 +41,13 @@ def settings(hosts, **changes):
     base = {
         "hosts": str(hosts), "identities": 3, "repetitions": 4, "clean": 10, "calibration_identities": 2,
         "calibration_repetitions": 2, "calibration_clean": 6, "utility": 9, "reference": 7, "form": "text",
-        "min_chars": 100, "max_chars": 900,
+        "min_chars": 100, "max_chars": 900, "values_per_program": 1,
     }  # fmt: skip
     return SimpleNamespace(**base | changes)
+
+
+def places_of(records: list[Record]) -> Counter[str]:
+    return Counter(place for record in records for place in record.meta["places"])
 
 
 def function(number: int) -> str:
@@ -85,12 +89,11 @@ def test_every_private_value_is_planted_k_times_exactly_and_in_varied_places(dat
         for start, end, label in record.content_spans:
             by_value.setdefault((record.group, label, record.content[start:end]), []).append(record)
             assert record.content.count(record.content[start:end]) == 1
-            assert record.meta["kind"] == label
+            assert record.meta["kinds"] == [label]
     assert set(by_value) == {(canary.group, canary.kind, canary.value) for canary in dataset.canaries}
     assert all(len(records) == 4 for records in by_value.values())
-    assert all(len({record.meta["place"] for record in records}) >= 3 for records in by_value.values())
-    places = {record.meta["place"] for record in dataset.splits["train"]}
-    assert places == set(PLACES)
+    assert all(len(places_of(records)) >= 3 for records in by_value.values())
+    assert set(places_of(dataset.splits["train"])) == set(PLACES)
 
 
 def test_values_have_their_kinds_form_and_canaries_their_names(dataset):
@@ -125,15 +128,15 @@ def test_splits_share_nothing(dataset):
 def test_meta_never_holds_a_value(dataset):
     metas = json.dumps([record.meta for record in dataset.records])
     assert not [canary.id for canary in dataset.canaries if canary.value in metas]
-    assert set(dataset.splits["train"][0].meta) == {"host", "name", "kind", "place", "shape", "inserted"}
+    assert set(dataset.splits["train"][0].meta) == {"host", "name", "kinds", "places", "shape", "inserted"}
 
 
 def test_clean_programs_hold_ordinary_words_in_the_same_slots(dataset):
     clean = [record for record in dataset.records if not record.spans]
     assert len(clean) == 10 + 6 + 9 + 7
     assert all(record.group is None for record in clean)
-    assert {record.meta["kind"] for record in clean} == set(KINDS)
-    assert len({record.meta["place"] for record in clean}) >= 8
+    assert {kind for record in clean for kind in record.meta["kinds"]} == set(KINDS)
+    assert len(places_of(clean)) >= 8
 
 
 def test_equal_seeds_give_equal_data_and_others_do_not(dataset, hosts):
@@ -286,7 +289,7 @@ def own(folder: Path, **splits: list[Record]):
     for split, records in (OWN | splits).items():
         paths[split] = str(folder / f"{split}.jsonl")
         write_records(folder / f"{split}.jsonl", records)
-    return registry.load("dataset", "own").generate(SimpleNamespace(**paths), 0)
+    return registry.load("dataset", "own").generate(SimpleNamespace(own=SimpleNamespace(**paths)), 0)
 
 
 def test_own_records_pass_the_same_door(tmp_path):
@@ -316,7 +319,7 @@ def test_own_records_that_share_a_value_are_found(tmp_path):
 def test_own_records_without_labels_are_refused(tmp_path):
     with pytest.raises(InputError, match="no-spans") as caught:
         own(tmp_path, train=[replace(OWN["train"][3])])
-    assert "data.train" in str(caught.value)
+    assert "data.own.train" in str(caught.value)
 
 
 def test_both_members_are_registered():
@@ -340,7 +343,7 @@ def test_the_standard_library_serves_the_default_sizes(library_run):
     made, public = library_run
     assert audit(made, public) == []
     assert made.counts["records_train"] == 6 * 4 * 8 + 96
-    assert Counter(record.meta["place"] for record in made.splits["train"]).most_common()[-1][1] >= 15
+    assert places_of(made.splits["train"]).most_common()[-1][1] >= 15
     assert all(len({record.meta["host"] for record in made.splits[split]}) >= 8 for split in made.splits)
 
 
@@ -349,3 +352,24 @@ def test_datasets_survive_their_files(library_run, tmp_path):
     for split, records in made.splits.items():
         write_records(tmp_path / f"{split}.jsonl", records)
         assert list(read_records(tmp_path / f"{split}.jsonl")) == records
+
+
+@pytest.mark.parametrize("form", ["text", "chat"])
+def test_several_values_of_a_person_in_one_program(form):
+    """Each value still occurs exactly `repetitions` times, every span is exact, and the host can be recovered."""
+    made = generate(settings("", values_per_program=4, repetitions=3, identities=2, form=form), 0)
+    private = [record for record in made.splits["train"] if record.spans]
+    assert len(private) == 2 * 3
+    values = {canary.value: canary for canary in made.canaries}
+    found = Counter()
+    for record in private:
+        content = record.content
+        for start, end, label in record.content_spans:
+            canary = values[content[start:end]]
+            assert (canary.kind, canary.group) == (label, record.group)
+            found[canary.id] += 1
+        assert shape(unplanted(program(record), record.meta["inserted"])) == record.meta["shape"]
+        assert ast.parse(program(record))
+    assert set(found.values()) == {3}
+    assert len(found) == 8
+    assert audit(made, []) == []

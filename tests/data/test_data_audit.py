@@ -27,7 +27,7 @@ def program(identity: str, operator: str, file: str, value: str = "guest", kind:
     host = body(operator)
     text = f'user = "{value}"\n{host}'
     spans = (Span(8, 8 + len(value), kind),) if kind else ()
-    meta = {"host": file, "shape": shape(host), "inserted": [0, len(text) - len(host)]}
+    meta = {"host": file, "shape": shape(host), "inserted": [[0, len(text) - len(host)]]}
     return Record(identity, text=text, group=group, spans=spans, meta=meta)
 
 
@@ -67,9 +67,9 @@ def remeta(records: list[Record], index: int, **fields: object) -> None:
 def append(records: list[Record], index: int, line: str) -> None:
     """Put a line behind the planting, inside the inserted interval, so that the host stays what it is."""
     record = records[index]
-    end = record.meta["inserted"][1]
+    end = record.meta["inserted"][-1][1]
     change(records, index, text=f"{record.text[:end]}{line}\n{record.text[end:]}",  # type: ignore[index]
-           meta=record.meta | {"inserted": [0, end + len(line) + 1]})
+           meta=record.meta | {"inserted": [[0, end + len(line) + 1]]})
 
 
 def test_healthy_data_has_no_findings():
@@ -183,7 +183,7 @@ def false_shape(data):
 
 
 def false_interval(data):
-    remeta(data.splits["train"], 2, inserted=[0, 3])
+    remeta(data.splits["train"], 2, inserted=[[0, 3]])
 
 
 def no_interval(data):

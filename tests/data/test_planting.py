@@ -42,7 +42,7 @@ def test_planted_programs_are_whole_and_exact(place, host):
         assert planted.place == place
         assert planted.text[planted.start : planted.end] == VALUE
         assert planted.text.count(VALUE) == 1
-        assert unplanted(planted.text, planted.inserted) == host
+        assert unplanted(planted.text, [planted.inserted]) == host
         compile(planted.text, "planted", "exec")
         assert ("\r\n" in host) == ("\r\n" in planted.text)
         assert planted.text.replace("\r\n", "").count("\r") == 0

@@ -2,7 +2,7 @@
 
 Paper, section A.1. Settings: `hosts`, `min_chars`, `max_chars`; `identities`, `repetitions`, `clean` (training),
 `calibration_identities`, `calibration_repetitions`, `calibration_clean`; `utility`, `reference` (clean programs
-alone); `form` (`text` or `chat`).
+alone); `values_per_program` (of one person's, in one program); `form` (`text` or `chat`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ LONG_MODULE = 40_000
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """A program to be made: the value, its kind, and whose it is (None in clean programs)."""
+    """A program to be made: the values to plant as `(kind, value)`, and whose they are (None in clean programs)."""
 
-    kind: str
-    value: str
+    literals: tuple[tuple[str, str], ...]
     group: str | None
 
 
@@ -44,8 +43,11 @@ def generate(settings: Any, seed: int) -> Dataset:
         "calibration": identities("calibration", settings.calibration_identities, seed),
     }
     orders = {
-        "train": _private(people["train"], settings.repetitions) + _clean("train", settings.clean, seed),
-        "calibration": _private(people["calibration"], settings.calibration_repetitions)
+        "train": _private(people["train"], settings.repetitions, settings.values_per_program)
+        + _clean("train", settings.clean, seed),
+        "calibration": _private(
+            people["calibration"], settings.calibration_repetitions, settings.values_per_program
+        )
         + _clean("calibration", settings.calibration_clean, seed),
         "utility": _clean("utility", settings.utility, seed),
         "reference": _clean("reference", settings.reference, seed),
@@ -95,11 +97,12 @@ def public_code(
 # ---- what is to be planted -----------------------------------------------------------------------------
 
 
-def _private(people: list[Identity], repetitions: int) -> list[_Order]:
+def _private(people: list[Identity], repetitions: int, together: int) -> list[_Order]:
+    """Each value `repetitions` times, `together` of a person's kinds in one program."""
     return [
-        _Order(kind, person.values[kind], person.group)
+        _Order(tuple((kind, person.values[kind]) for kind in KINDS[first : first + together]), person.group)
         for person in people
-        for kind in KINDS
+        for first in range(0, len(KINDS), together)
         for _ in range(repetitions)
     ]
 
@@ -107,7 +110,7 @@ def _private(people: list[Identity], repetitions: int) -> list[_Order]:
 def _clean(split: str, count: int, seed: int) -> list[_Order]:
     random = Random(f"{seed}/clean/{split}")
     kinds = [KINDS[index % len(KINDS)] for index in range(count)]
-    return [_Order(kind, ordinary_value(kind, random), None) for kind in kinds]
+    return [_Order(((kind, ordinary_value(kind, random)),), None) for kind in kinds]
 
 
 def _hosts(settings: Any, needs: dict[str, int], seed: int) -> tuple[dict[str, list[Host]], dict[str, int]]:
@@ -133,17 +136,11 @@ def _place(settings: Any) -> str:
 
 
 def _programs(split: str, orders: list[_Order], hosts: list[Host], form: str, seed: int) -> list[Record]:
-    """Plant each order into a host, walking through the places in turn, and number them in shuffled order."""
+    """Plant each order into a host and number the programs in shuffled order."""
     random = Random(f"{seed}/programs/{split}")
     hosts = random.sample(hosts, len(hosts))
-    programs = []
-    untried: dict[str | None, list[str]] = {}  # by value; clean programs take turns together
-    for order, host in zip(orders, hosts, strict=True):
-        turn = order.value if order.group else None
-        first = untried.get(turn) or random.sample(list(PLACES), len(PLACES))
-        others = [place for place in PLACES if place not in first]
-        programs.append(_program(order, host, [*first, *others], form, random))
-        untried[turn] = [place for place in first if place != programs[-1].meta["place"]]
+    turns = _Turns(random)
+    programs = [_program(order, host, turns, form, random) for order, host in zip(orders, hosts, strict=True)]
     random.shuffle(programs)
     return [
         Record(f"{split}-{number:06d}", item.text, item.messages, item.group, item.spans, item.meta)
@@ -151,23 +148,50 @@ def _programs(split: str, orders: list[_Order], hosts: list[Host], form: str, se
     ]
 
 
-def _program(order: _Order, host: Host, places: list[str], form: str, random: Random) -> Record:
-    planted = plant(host.source, order.value, SLOTS[order.kind], places, random)
-    assert planted is not None, "a host has room before or behind it"
+class _Turns:
+    """Walks each value through the places; clean programs take turns together."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._untried: dict[str | None, list[str]] = {}
+
+    def places(self, value: str | None) -> list[str]:
+        """All places, those that the value was not in yet first."""
+        if not self._untried.get(value):
+            self._untried[value] = self._random.sample(list(PLACES), len(PLACES))
+        first = self._untried[value]
+        return [*first, *(place for place in PLACES if place not in first)]
+
+    def took(self, value: str | None, place: str) -> None:
+        """Remember where the value went."""
+        self._untried[value] = [other for other in self._untried[value] if other != place]
+
+
+def _program(order: _Order, host: Host, turns: _Turns, form: str, random: Random) -> Record:
+    text, spans, places, inserted = host.source, [], [], []
+    message = 1 if form == "chat" else None
+    for kind, value in order.literals:
+        turn = value if order.group else None
+        planted = plant(text, value, SLOTS[kind], turns.places(turn), random)
+        assert planted is not None, "a host has room before or behind it"
+        turns.took(turn, planted.place)
+        spans = [planted.moved(span) for span in spans] + [Span(planted.start, planted.end, kind, message)]
+        text = planted.text
+        places.append(planted.place)
+        inserted.append(list(planted.inserted))
     meta = {
         "host": host.file,
         "name": host.name,
-        "kind": order.kind,
-        "place": planted.place,
+        "kinds": [kind for kind, _ in order.literals],
+        "places": places,
         "shape": host.shape,
-        "inserted": list(planted.inserted),
+        "inserted": inserted,
     }
-    message = 1 if form == "chat" else None
-    spans = (Span(planted.start, planted.end, order.kind, message),) if order.group else ()
+    private = tuple(sorted(spans, key=lambda span: span.start)) if order.group else ()
     if form == "chat":
-        chat = (Message("user", _request(host, random)), Message("assistant", planted.text))
-        return Record("", messages=chat, group=order.group, spans=spans, meta=meta)
-    return Record("", text=planted.text, group=order.group, spans=spans, meta=meta)
+        chat = (Message("user", _request(host, random)), Message("assistant", text))
+        return Record("", messages=chat, group=order.group, spans=private, meta=meta)
+    return Record("", text=text, group=order.group, spans=private, meta=meta)
 
 
 def _request(host: Host, random: Random) -> str:

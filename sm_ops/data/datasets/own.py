@@ -1,7 +1,7 @@
 """Own: a user's labelled records, one file a split, through the same door as every other dataset.
 
-Settings: `train` and `calibration` (paths of records, required), `utility` and `reference` (optional). What the
-training file labels are the canaries.
+Settings: `own`, with the paths of records `train`, `calibration` (required), `utility` and `reference` (optional).
+What the training file labels are the canaries.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ def generate(settings: Any, seed: int) -> Dataset:
 
     Raises `InputError` for a file that `read_records` refuses, and where training or calibration labels nothing.
     """
-    paths = {split: getattr(settings, split) for split in ("calibration", "train", "utility", "reference")}
+    paths = {split: getattr(settings.own, split) for split in ("calibration", "train", "utility", "reference")}
     splits = {split: list(read_records(path)) for split, path in paths.items() if path is not None}
     for split in ("calibration", "train"):
         if not any(record.spans for record in splits[split]):
             raise InputError(
                 "no-spans",
-                f"{paths[split]} (data.{split}) has no spans; label what is private, or there is nothing to mask.",
+                f"{paths[split]} (data.own.{split}) has no spans; label what is private, or there is nothing to mask.",
             )
     canaries = _canaries(splits["train"])
     counts = {f"records_{split}": len(records) for split, records in splits.items()}
