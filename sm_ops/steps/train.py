@@ -38,5 +38,4 @@ def run(settings: Settings, context: Context) -> Numbers:
     padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
     numbers |= trainer.fit(model, rows, padding, train, seed, context.scratch, context.progress)
     models.save(model, context.outputs["model"])
-    learned = sum(label != packing.IGNORED for row in rows for label in row["labels"])
-    return {**numbers, "rows": len(rows), "learned_tokens": learned}
+    return {**numbers, "rows": len(rows), "learned_tokens": packing.learned_tokens(rows)}

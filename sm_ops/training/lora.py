@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from typing import Any
 
 
@@ -21,15 +23,30 @@ def wrap(model: Any, settings: Any) -> Any:
         fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),
         task_type="CAUSAL_LM",
     )
-    return get_peft_model(model, config)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # peft asks for a property that transformers renames
+        wrapped = get_peft_model(model, config)
+    wrapped.peft_config["default"].base_model_name_or_path = ""  # with a name, peft asks the hub at every save
+    return wrapped
 
 
 def coverage(model: Any) -> dict[str, int]:
     """How many layers of each kind carry an adapter, and how many parameters are trained."""
-    layers: dict[str, int] = {}
-    for name, module in model.named_modules():
-        if hasattr(module, "lora_A"):
-            kind = name.rpartition(".")[2]
-            layers[kind] = layers.get(kind, 0) + 1
+    kinds = Counter(name.rpartition(".")[2] for name, module in model.named_modules() if hasattr(module, "lora_A"))
     trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
-    return {**dict(sorted(layers.items())), "trainable_parameters": trained}
+    return {**dict(sorted(kinds.items())), "trainable_parameters": trained}
+
+
+def left_out(model: Any) -> dict[str, int]:
+    """How many weight matrices of each kind carry no adapter, embeddings and output head included.
+
+    `all-linear` reaches modules of class Linear (and Conv1D) alone: a mixture of experts that keeps its experts'
+    weights as plain parameters (gpt-oss) shows up here as `experts.gate_up_proj` and `experts.down_proj`.
+    """
+    found: Counter[str] = Counter()
+    for name, parameter in model.named_parameters():
+        owner, own = name.split(".")[-2:]
+        adapted = {"base_layer", "lora_A", "lora_B"} & set(name.split("."))
+        if parameter.ndim > 1 and not own.endswith("bias") and not adapted:
+            found[owner if own == "weight" else f"{owner}.{own}"] += 1
+    return dict(sorted(found.items()))

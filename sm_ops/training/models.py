@@ -40,13 +40,15 @@ def load_trained(folder: Path, base: str | Path, revision: str | None = None, de
 
 
 def save(model: Any, folder: Path) -> None:
-    """Write weights and config; what is written depends on the weights alone."""
+    """Write weights and config; what is written depends on the weights alone, not on places or hash seeds."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(str(folder))
-    readme = folder / "README.md"  # peft writes a card that names the base's place
-    readme.unlink(missing_ok=True)
-    _forget_place(folder / "adapter_config.json", "base_model_name_or_path")
-    _forget_place(folder / "config.json", "_name_or_path")
+    (folder / "README.md").unlink(missing_ok=True)  # peft's card
+    adapter = folder / "adapter_config.json"
+    if adapter.is_file():
+        config = json.loads(adapter.read_text())
+        config["target_modules"].sort()  # a set, which peft writes in any order
+        adapter.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
 
 
 def pick_device(name: str) -> str:
@@ -54,12 +56,3 @@ def pick_device(name: str) -> str:
     if name == "cuda" and not torch.cuda.is_available():
         raise InputError("no-gpu", "device is cuda, but torch sees no GPU; set device to auto or cpu.")
     return "cuda" if name != "cpu" and torch.cuda.is_available() else "cpu"
-
-
-def _forget_place(path: Path, field: str) -> None:
-    """Blank a path that a library wrote into a config: where the base lies is not what was learnt."""
-    if path.is_file():
-        config = json.loads(path.read_text())
-        if config.get(field):
-            config[field] = ""
-            path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")

@@ -42,24 +42,30 @@ def train_tokenizer(texts: Sequence[str], vocab_size: int, folder: Path) -> Any:
     return AutoTokenizer.from_pretrained(str(folder))
 
 
+def config(settings: Any, vocab_size: int, context: int, end: int) -> Any:
+    """The shape of a GPT-2 without dropout. `settings`: layers, width, heads."""
+    from transformers import GPT2Config
+
+    return GPT2Config(
+        vocab_size=vocab_size,
+        n_positions=context,
+        n_embd=settings.width,
+        n_layer=settings.layers,
+        n_head=settings.heads,
+        activation_function="gelu_pytorch_tanh",  # GPT-2's own function in one kernel
+        bos_token_id=end,
+        eos_token_id=end,
+        pad_token_id=end,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+    )
+
+
 def new_model(settings: Any, vocab_size: int, context: int, end: int, seed: int) -> Any:
-    """A GPT-2 with random weights. `settings`: layers, width, heads."""
+    """A GPT-2 with random weights drawn from `seed`; see `config`."""
     import torch
-    from transformers import GPT2Config, GPT2LMHeadModel
+    from transformers import GPT2LMHeadModel
 
     torch.manual_seed(seed)
-    return GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=vocab_size,
-            n_positions=context,
-            n_embd=settings.width,
-            n_layer=settings.layers,
-            n_head=settings.heads,
-            bos_token_id=end,
-            eos_token_id=end,
-            pad_token_id=end,
-            resid_pdrop=0.0,
-            embd_pdrop=0.0,
-            attn_pdrop=0.0,
-        )
-    )
+    return GPT2LMHeadModel(config(settings, vocab_size, context, end))

@@ -14,6 +14,7 @@ from typing import Any
 
 import hf_kinds
 import numpy as np
+import training_kinds
 
 from sm_ops.calibration.critical import critical_values
 from sm_ops.calibration.thresholds import at_max_f1, at_recall
@@ -291,5 +292,5 @@ MASKING: dict[str, Callable[[Input], Input]] = {
     "sm.goldfish_props": _goldfish_props,
 }
 
-KINDS: dict[str, Callable[[Input], Input]] = {**MASKING, **hf_kinds.KINDS}
+KINDS: dict[str, Callable[[Input], Input]] = {**MASKING, **hf_kinds.KINDS, **training_kinds.KINDS}
 """Every kind the product answers; further modules add their tables here."""

@@ -17,7 +17,7 @@ LATER = {
     "sm.lines", "sm.sentences", "sm.interval_windows", "sm.interval_scores",  # interval windows
     "sm.contrast", "sm.local_rank",  # further scores and selections
     "sm.threshold_by_category", "sm.category", "sm.combine", "sm.jaccard", "sm.bound", "sm.bound_check",
-    "sm.byte_to_char", "sm.masked_loss", "sm.grad", "sm.attention", "sm.pearson", "sm.zscore", "sm.pass_at",
+    "sm.byte_to_char", "sm.grad", "sm.attention", "sm.pearson", "sm.zscore", "sm.pass_at",
     "sm.display_at", "sm.completion_nll", "sm.passes", "sm.cost",
     "atk.pii", "atk.succ", "atk.occurrences", "atk.contains", "atk.lazy_exact", "atk.lazy_samples", "atk.observed",
     "atk.reconstruct", "atk.tab", "atk.accuracy", "atk.candidates", "atk.inclusion", "atk.mia", "atk.tpr_at_fpr",

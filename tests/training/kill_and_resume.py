@@ -1,0 +1,127 @@
+"""Train, kill with SIGKILL, train again: prints JSON with what each resumed run shares with the uninterrupted one.
+
+A clean process of one thread, which forks every run. `kill_and_resume.py FOLDER`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+from transformers import Trainer
+from transformers import trainer as transformers_trainer
+
+from sm_ops.core import fs
+from sm_ops.training import lora, models, tiny, trainer
+
+STEPS, EVERY = 30, 8
+SHAPE = SimpleNamespace(layers=1, width=16, heads=2)
+LORA = SimpleNamespace(rank=2, alpha=4, dropout=0.1)
+SETTINGS = SimpleNamespace(
+    epochs=5, batch_size=2, accumulation=2, learning_rate=1e-2, schedule="cosine", warmup_steps=3, weight_decay=0.1,
+    dtype="float32", device="cpu", threads=1, checkpoint_steps=EVERY,
+)  # fmt: skip
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def between(done: int, total: int) -> None:
+    """At step 20, four steps after the checkpoint of step 16."""
+    if done == 20:
+        die()
+
+
+def at_step_16(method: Callable) -> Callable:
+    """While the checkpoint of step 16 is being written, before its state file."""
+
+    def killing(self: Trainer, folder: str) -> None:
+        die() if self.state.global_step == 2 * EVERY else method(self, folder)
+
+    return killing
+
+
+def after_step_16(rotate: Callable) -> Callable:
+    """When the checkpoint of step 16 is whole and the one of step 8 is still there."""
+
+    def killing(*args: object, **kwargs: object) -> None:
+        newest = sorted(Path(str(kwargs["output_dir"])).glob("checkpoint-*"))
+        die() if any(folder.name == f"checkpoint-{2 * EVERY}" for folder in newest) else rotate(*args, **kwargs)
+
+    return killing
+
+
+def run(method: str, folder: Path, kill: str | None = None) -> None:
+    if kill == "writing":
+        Trainer._save_rng_state = at_step_16(Trainer._save_rng_state)
+    if kill == "written":
+        transformers_trainer.rotate_checkpoints = after_step_16(transformers_trainer.rotate_checkpoints)
+    torch.manual_seed(0)
+    model = tiny.new_model(SHAPE, 32, 12, end=0, seed=0)
+    if method != "scratch":
+        model = models.load(folder.parent / "base")
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.1  # so that a random state that is not restored shows
+    torch.manual_seed(1)
+    if method == "lora":
+        model = lora.wrap(model, LORA)
+    random = np.random.default_rng(0)
+    ids = random.integers(1, 32, (24, 12))
+    labels = np.where(random.random((24, 12)) < 0.6, ids, -100)
+    labels[:, 0] = -100
+    rows = [{"input_ids": own, "labels": learned} for own, learned in zip(ids, labels, strict=True)]
+    progress = between if kill == "between" else lambda done, total: None
+    numbers = trainer.fit(model, rows, 0, SETTINGS, 5, folder / "scratch", progress)
+    models.save(model, folder / "model")
+    (folder / "numbers.json").write_text(json.dumps(numbers))
+
+
+def in_child(*arguments: object) -> int:
+    """The child's wait status."""
+    child = os.fork()
+    if child == 0:
+        try:
+            run(*arguments)  # type: ignore[arg-type]
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    return os.waitpid(child, 0)[1]
+
+
+def result(folder: Path) -> dict:
+    numbers = json.loads((folder / "numbers.json").read_text())
+    return {"numbers": numbers, "hash": fs.content_hash(folder / "model")}
+
+
+def main(root: Path) -> None:
+    models.save(tiny.new_model(SHAPE, 32, 12, end=0, seed=3), root / "base")
+    found = {}
+    for method, kills in (
+        ("continue", ("between", "writing", "written")),
+        ("scratch", ("between",)),
+        ("lora", ("between", "writing")),
+    ):
+        assert in_child(method, root / method) == 0
+        found[method] = result(root / method) | {"kills": {}}
+        for kill in kills:
+            folder = root / f"{method}-{kill}"
+            killed = os.WTERMSIG(in_child(method, folder, kill))
+            left = sorted(path.name for path in (folder / "scratch").glob("checkpoint-*"))
+            assert in_child(method, folder) == 0
+            found[method]["kills"][kill] = result(folder) | {"signal": killed, "left": left}
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
