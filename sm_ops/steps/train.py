@@ -27,7 +27,8 @@ def run(settings: Settings, context: Context) -> Numbers:
     if train.method == "scratch":
         model = tiny.new_model(base, len(tokenizer), train.context, tokenizer.eos_token_id, seed % 2**32)
     else:
-        model = models.load(where, base.revision, train.dtype)
+        dtype = train.dtype if train.method == "lora" else "float32"  # AdamW's small steps vanish in bf16 weights
+        model = models.load(where, base.revision, dtype)
     examples = masked.read(context.inputs["training"])
     if train.method == "lora":
         model = lora.wrap(model, train.lora)

@@ -16,6 +16,7 @@ from transformers.utils.logging import disable_progress_bar
 from sm_ops.core.errors import StageError
 from sm_ops.masking.labels import IGNORED
 from sm_ops.training.models import pick_device
+from sm_ops.training.optimisers import MuonWithAdamW
 from sm_ops.training.packing import Row, collate
 
 disable_progress_bar()  # progress is told by the caller
@@ -50,8 +51,8 @@ def fit(
     """Train `model` in place on `rows`; returns the number of optimiser steps and the last epoch's mean loss.
 
     A row's first token has no context, so its label has to be -100 (see `packing`). `settings`: epochs,
-    batch_size, accumulation, learning_rate, schedule, warmup_steps, weight_decay, dtype, device, threads,
-    checkpoint_steps. A checkpoint in `scratch` is resumed, on the CPU to the same weights bit for bit. Raises
+    batch_size, accumulation, optimizer, learning_rate, muon_learning_rate, schedule, warmup_steps, weight_decay,
+    dtype, device, threads, checkpoint_steps. A checkpoint in `scratch` is resumed, on the CPU to the same weights bit for bit. Raises
     `StageError` when the loss is no longer a number.
     """
     torch.set_num_threads(settings.threads)
@@ -62,6 +63,7 @@ def fit(
         data_collator=lambda batch: collate(batch, padding),
         compute_loss_func=_step_loss,
         callbacks=[_Progress(progress)],
+        optimizers=(_optimiser(model, settings), None),
     )
     trainer.remove_callback(PrinterCallback)
     result = trainer.train(resume_from_checkpoint=last_checkpoint(scratch))
@@ -93,6 +95,18 @@ def last_checkpoint(scratch: Path) -> str | None:
 def _step_loss(outputs: Any, labels: torch.Tensor, num_items_in_batch: torch.Tensor) -> torch.Tensor:
     """One microbatch's share of its step's mean: the Trainer counts kept labels over accumulation and ranks."""
     return masked_loss(outputs.logits, labels, num_items_in_batch)
+
+
+def _optimiser(model: Any, settings: Any) -> torch.optim.Optimizer | None:
+    """The optimiser that the settings name; None leaves AdamW to the Trainer."""
+    if settings.optimizer == "adamw":
+        return None
+    return MuonWithAdamW(
+        model.to(pick_device(settings.device)),
+        settings.learning_rate,
+        settings.muon_learning_rate,
+        settings.weight_decay,
+    )
 
 
 def _arguments(settings: Any, seed: int, scratch: Path) -> TrainingArguments:

@@ -27,7 +27,7 @@ SHAPE = SimpleNamespace(layers=1, width=16, heads=2)
 LORA = SimpleNamespace(rank=2, alpha=4, dropout=0.1)
 SETTINGS = SimpleNamespace(
     epochs=5, batch_size=2, accumulation=2, learning_rate=1e-2, schedule="cosine", warmup_steps=3, weight_decay=0.1,
-    dtype="float32", device="cpu", threads=1, checkpoint_steps=EVERY,
+    dtype="float32", device="cpu", threads=1, checkpoint_steps=EVERY, optimizer="adamw", muon_learning_rate=1e-2,
 )  # fmt: skip
 
 
@@ -81,7 +81,8 @@ def run(method: str, folder: Path, kill: str | None = None) -> None:
     labels[:, 0] = -100
     rows = [{"input_ids": own, "labels": learned} for own, learned in zip(ids, labels, strict=True)]
     progress = between if kill == "between" else lambda done, total: None
-    numbers = trainer.fit(model, rows, 0, SETTINGS, 5, folder / "scratch", progress)
+    settings = SimpleNamespace(**{**vars(SETTINGS), "optimizer": "muon" if method == "scratch" else "adamw"})
+    numbers = trainer.fit(model, rows, 0, settings, 5, folder / "scratch", progress)
     models.save(model, folder / "model")
     (folder / "numbers.json").write_text(json.dumps(numbers))
 

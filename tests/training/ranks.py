@@ -19,6 +19,6 @@ for kept in (11, 0, 1, 7, 0, 3, 11, 2):
     rows.append({"input_ids": ids, "labels": labels})
 settings = SimpleNamespace(
     epochs=4, batch_size=int(sys.argv[2]), accumulation=1, learning_rate=1e-2, schedule="constant", warmup_steps=0,
-    weight_decay=0.0, dtype="float32", device="cpu", threads=1, checkpoint_steps=100,
+    weight_decay=0.0, dtype="float32", device="cpu", threads=1, checkpoint_steps=100, optimizer="adamw",
 )  # fmt: skip
 trainer.fit(model, rows, 0, settings, 0, Path(sys.argv[1]))
