@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.exceptions import TyperException
@@ -17,7 +17,6 @@ from sm_ops.core.errors import EXIT_INPUT, EXIT_INTERRUPTED, SmOpsError, sanitis
 app = typer.Typer(
     name="sm-ops",
     help="Shows on your own data what each protection against leakage costs and gains.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -30,14 +29,19 @@ Set = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Worker processes at a time; default: one a core.")]
+Orchestrate = Annotated[bool, typer.Option("--orchestrate", help="Run the same steps as a Prefect flow.")]
 RunName = Annotated[str | None, typer.Argument(help="A run's id or its beginning; default: the newest.")]
 
 
 @app.callback(invoke_without_command=True)
-def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def _root(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
     if version:
         print(f"sm-ops {__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def _resolved(config: str, overrides: list[str] | None) -> dict[str, Any]:
@@ -46,38 +50,54 @@ def _resolved(config: str, overrides: list[str] | None) -> dict[str, Any]:
     return resolve(load_pipeline(config, overrides))
 
 
+def _next(command: str, config: str = "tiny") -> None:
+    """The last line for people says what to type next."""
+    chosen = "" if config == "tiny" else f" --config {config}"
+    print(f"next: sm-ops {command}{chosen}", file=sys.stderr)
+
+
 @app.command(epilog="Examples: sm-ops run | sm-ops run tiny --set seeds=[0] | sm-ops run my.yaml --jobs 1")
 def run(
     config: Config = "tiny",
     overrides: Set = None,
     jobs: Jobs = None,
-    orchestrate: Annotated[bool, typer.Option(help="Run the same steps as a Prefect flow.")] = False,
+    orchestrate: Orchestrate = False,
 ) -> None:
     """Run a pipeline from data to the frontier; what is stored is found, not made again."""
+    _run(_resolved(config, overrides), jobs, orchestrate)
+
+
+@app.command(epilog="Examples: sm-ops sweep | sm-ops sweep --set seeds=[0,1] --jobs 2")
+def sweep(
+    config: Annotated[str, typer.Argument(help="A preset or a .yaml file.", metavar="[CONFIG]")] = "sweep",
+    overrides: Set = None,
+    jobs: Jobs = None,
+    orchestrate: Orchestrate = False,
+) -> None:
+    """Draw the larger picture: 100 canaries, more operating points and five seeds over the same stages."""
+    _run(_resolved(config, overrides), jobs, orchestrate)
+
+
+def _run(resolved: dict[str, Any], jobs: int | None, orchestrate: bool) -> None:
     from sm_ops.core.home import home_folder
 
-    resolved = _resolved(config, overrides)
     if orchestrate:
         _flow("flows.surprise", resolved, jobs)
-        return
     from sm_ops.report.finish import finish
     from sm_ops.runner import run_pipeline
 
     finish(run_pipeline(resolved, home_folder(), jobs), home_folder())
 
 
-def _flow(module: str, resolved: dict[str, Any], jobs: int | None) -> None:
-    """Start a flow as a subprocess, so that no command imports Prefect."""
-    import subprocess
-    import tempfile
+def _flow(module: str, resolved: dict[str, Any], jobs: int | None) -> NoReturn:
+    """Become the process of a flow, which alone imports Prefect: signals and the exit code are its own."""
+    from sm_ops.core.fs import canonical_json, sha256, write_json
+    from sm_ops.core.home import home_folder
 
-    from sm_ops.core.fs import write_json
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "resolved.json"
-        write_json(path, resolved)
-        command = [sys.executable, "-m", module, str(path), *([str(jobs)] if jobs else [])]
-        raise typer.Exit(subprocess.run(command, check=False).returncode)
+    path = home_folder() / "configs" / f"{sha256(canonical_json(resolved))[:16]}.json"
+    write_json(path, resolved)
+    command = [sys.executable, "-m", module, str(path), *([str(jobs)] if jobs else [])]
+    os.execv(sys.executable, command)
 
 
 @app.command(epilog="Examples: sm-ops stage synthesize | sm-ops stage train@SM95-0 --out out")
@@ -89,9 +109,11 @@ def stage(
 ) -> None:
     """Run one step, whose inputs must be stored, and optionally export it where DVC looks for it."""
     from sm_ops.core.home import home_folder
-    from sm_ops.runner import run_stage
+    from sm_ops.runner import reader_of, run_stage
 
-    run_stage(name, _resolved(config, overrides), home_folder(), out)
+    resolved = _resolved(config, overrides)
+    run_stage(name, resolved, home_folder(), out)
+    _next(f"stage {step}" if (step := reader_of(name, resolved)) else "show", config)
 
 
 @app.command(name="ls", epilog="Examples: sm-ops ls | sm-ops ls steps | sm-ops ls runs --json")
@@ -130,6 +152,8 @@ def show(
         print(f"{row['step']:<28} {row['state']}")
         for reason in row["reasons"]:
             print(f"    {reason}")
+    stored = all(row["state"] == "stored" for row in rows)
+    _next("report" if stored else "run" if config == "tiny" else f"run {config}")
 
 
 @app.command(epilog="Examples: sm-ops report | sm-ops report --json | sm-ops report tiny-0a1b")
@@ -147,29 +171,69 @@ def report(name: RunName = None, as_json: Json = False) -> None:
     print(f"report: {found.folder / 'report.html'}")
 
 
-@app.command(epilog="Examples: sm-ops validate | sm-ops validate paper | sm-ops validate small --resolve")
+@app.command(epilog="Examples: sm-ops init | sm-ops init params.yaml")
+def init(config: Config = "tiny", overrides: Set = None) -> None:
+    """Write a pipeline into the present folder for DVC: its settings as params.yaml, its steps as dvc.yaml."""
+    from sm_ops.stages import plan
+    from sm_ops.versioning.pipeline import write_files
+
+    resolved = _resolved(config, overrides)
+    for path in write_files(Path.cwd(), resolved, plan(resolved)):
+        print(path.name)
+    print("next: dvc --wait-for-lock repro (in a git repository with DVC: dvc init)", file=sys.stderr)
+
+
+track = typer.Typer(help="Send runs to MLflow.", rich_markup_mode=None)
+app.add_typer(track, name="track")
+
+
+@track.callback()
+def _track() -> None:
+    """Send runs to MLflow: to MLFLOW_TRACKING_URI, or to a file in the home folder."""
+
+
+@track.command(epilog="Examples: sm-ops track push | MLFLOW_TRACKING_URI=http://127.0.0.1:5000 sm-ops track push")
+def push() -> None:
+    """Send every finished run that the tracking server does not have yet."""
+    from sm_ops.core.home import home_folder
+    from sm_ops.tracking.runs import push as push_runs
+
+    sent = push_runs(home_folder())
+    for run_id in sent:
+        print(run_id)
+    print(f"{len(sent)} runs sent; next: sm-ops report", file=sys.stderr)
+
+
+@app.command(epilog="Examples: sm-ops validate | sm-ops validate paper --json | sm-ops validate small --resolve")
 def validate(
     config: Config = "tiny",
     overrides: Set = None,
     to_json: Annotated[bool, typer.Option("--resolve", help="Print the config with every default filled in.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Check a config: its schema, its arithmetic, and its recipe on a small random model of the same class."""
     resolved = _resolved(config, overrides)
     if to_json:
         print(json.dumps(resolved, indent=1))
         return
-    from sm_ops.training.recipe import check_recipe
+    from sm_ops.stages import plan
+    from sm_ops.training import recipe
 
-    for line in check_recipe(resolved):
-        print(line)
+    steps = len(plan(resolved))
+    facts = recipe.check(resolved)
+    if as_json:
+        print(json.dumps({**facts, "plan_steps": steps}, indent=1))
+        return
+    print("\n".join([*recipe.describe(facts), f"plan: {steps} steps; start with: sm-ops run {config}"]))
 
 
 def main() -> None:
     """Entry point: every failure is one sentence on standard error and an exit code."""
     try:
-        code = app(standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
-    except (KeyboardInterrupt, typer.Abort):
+        code = _invoke(sys.argv[1:])
+        sys.stdout.flush()  # a reader that has gone is noticed here, not while the interpreter ends
+        sys.exit(code)
+    except KeyboardInterrupt:
         print("sm-ops: interrupted; run the same command again, finished steps are found.", file=sys.stderr)
         sys.exit(EXIT_INTERRUPTED)
     except TyperException as error:
@@ -182,6 +246,17 @@ def main() -> None:
         _fail(error)
     except Exception as error:
         _fail(sanitise(error))
+
+
+def _invoke(arguments: list[str]) -> int:
+    """Run a command; unlike the application's own call, this turns no interrupt or closed pipe into an exit code."""
+    group = typer.main.get_command(app)
+    try:
+        with group.make_context("sm-ops", arguments) as context:
+            group.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    return 0
 
 
 def _fail(error: SmOpsError) -> None:

@@ -82,7 +82,7 @@ def coverage_svgs(results: Json) -> tuple[str, str]:
     def utility(axes: Any) -> None:
         axes.set_xscale("function", functions=(_root, _square))  # the cheap conditions lie close together
         _points(axes, rows, seeds, x=lambda row: 100 * (row["collateral_rate"] or 0.0), y=_nll)
-        axes.set(xlabel="other tokens masked, % (square-root scale)", ylabel="held-out NLL, nats per token")
+        axes.set(xlabel="other tokens masked, % (square-root scale)", ylabel="held-out NLL, nats")
         axes.set_xticks([tick for tick in (0, 1, 5, 10, 20, 40, 60, 80, 100) if tick <= axes.get_xlim()[1]])
 
     size = (4.6, 3.4)
@@ -107,7 +107,8 @@ def histogram_svg(histogram: Json, points: Sequence[Json]) -> str:
             axes.axvline(tau, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
         label_lines(axes, reached)
         axes.set(xlabel="score, nats (each line masks what lies right of it)", ylabel="share of tokens, %")
-        axes.legend(loc="upper right")
+        axes.margins(y=0.35)  # room for the legend above the bars
+        axes.legend(loc="upper left")
 
     return _svg("histogram", "Scores of target and of other tokens", (5.0, 3.2), draw, above=0.5)
 
@@ -225,7 +226,7 @@ def _svg(
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
         figure = Figure(figsize=size)
         canvas = FigureCanvasSVG(figure)
-        draw(figure.add_axes((0.65 / width, 0.5 / height, 1 - (0.65 + right) / width, 1 - (0.5 + above) / height)))
+        draw(figure.add_axes((0.8 / width, 0.5 / height, 1 - (0.8 + right) / width, 1 - (0.5 + above) / height)))
         undated = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         canvas.print_svg(stream, metadata=undated)
     return _inline(stream.getvalue(), name, label)

@@ -1,0 +1,254 @@
+"""Send a run to MLflow: one parent run, and below it one run per condition.
+
+What is sent is chosen here by name: settings that are plain scalars, numbers with their intervals, digests of data
+sets, and the public files of the run's folder. Settings that name files or folders stay at home.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
+
+from sm_ops.core import fs
+from sm_ops.core.errors import InputError, SmOpsError
+from sm_ops.core.home import Run
+from sm_ops.core.store import Record, Store
+from sm_ops.tracking.spool import mark_tracked, tracking_uri, untracked
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import DatasetInput, Metric
+
+Json = dict[str, Any]
+
+EXPERIMENT = "sm-ops"
+RUN_TAG, CONDITION_TAG = "sm_ops.run", "sm_ops.condition"
+PARAMETERS = (
+    "data.dataset", "data.seed", "data.identities", "data.repetitions", "data.clean", "data.calibration_identities",
+    "data.utility", "data.reference", "data.form",
+    "base.layers", "base.width", "base.heads", "base.context", "base.vocab_size", "base.epochs", "base.seed",
+    "masking.reference", "masking.windows", "masking.n", "masking.select", "masking.k", "masking.propagate",
+    "masking.seed", "masking.acceptable_collateral",
+    "train.method", "train.epochs", "train.batch_size", "train.accumulation", "train.learning_rate", "train.schedule",
+    "train.context", "train.dtype",
+    "attack.name", "attack.samples", "attack.reveal",
+)  # fmt: skip
+PLACES = ("data.hosts", "data.own.train", "data.own.calibration", "data.own.utility", "data.own.reference")
+MODELS = ("base.name", "references.*.model", "references.*.fit")
+NUMBERS = ("nll", "nll_se", "target_coverage", "collateral_rate", "budget_tokens", "expected_exact")
+RATES = ("extraction_approx", "extraction_exact")
+SPLITS = ("train", "calibration", "utility", "reference")
+ARTIFACTS = ("report.html", "frontier.svg", "results.json")
+TIMEOUT = 10
+"""Seconds that one request may take; it is tried twice."""
+
+
+def log_run(run: Run, results: Json, home: Path) -> None:
+    """Send a run whose report is written, once. `InputError` where the server does not take it now."""
+    try:
+        _log_run(run, results, home)
+        return
+    except SmOpsError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+    raise InputError(
+        "tracking-failed",
+        f"Run {run.id} was not tracked ({kind}); it is whole, send it later with: sm-ops track push",
+    )
+
+
+def push(home: Path) -> list[str]:
+    """Send all runs that were not sent yet; the ids of those that were. Raises at the first failure."""
+    sent = []
+    for run in untracked(home):
+        results = run.folder / "results.json"
+        if results.is_file():  # a run without it has not come to its report
+            log_run(run, fs.read_json(results), home)
+            sent.append(run.id)
+    return sent
+
+
+def _log_run(run: Run, results: Json, home: Path) -> None:
+    uri = tracking_uri(home)
+    lock = home / "locks" / "tracking.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(lock, timeout=6 * TIMEOUT):  # two processes that make one database at a time break it
+        client = _client(uri)
+        experiment = _experiment(client, uri, home)
+        parent = _whole_run(client, experiment, run)
+        if parent is None:
+            parent = _log_parent(client, experiment, run, results, home)
+        mark_tracked(run, home, parent)
+
+
+def _client(uri: str) -> MlflowClient:
+    """MLflow's client with bounded patience, silent, and sending nothing about its use."""
+    settings = {
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "DO_NOT_TRACK": "true",
+        "MLFLOW_LOGGING_LEVEL": "ERROR",
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+        "MLFLOW_HTTP_REQUEST_TIMEOUT": str(TIMEOUT),
+    }
+    for name, value in settings.items():
+        os.environ.setdefault(name, value)
+    from mlflow import MlflowClient
+
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    return MlflowClient(tracking_uri=uri)
+
+
+def _experiment(client: MlflowClient, uri: str, home: Path) -> str:
+    known = client.get_experiment_by_name(EXPERIMENT)
+    if known is not None:
+        return known.experiment_id
+    remote = uri.startswith(("http:", "https:"))
+    return client.create_experiment(EXPERIMENT, None if remote else (home / "mlartifacts").as_uri())
+
+
+def _whole_run(client: MlflowClient, experiment: str, run: Run) -> str | None:
+    """The parent run if the server has it whole; what an interrupted transfer left is removed."""
+    found = client.search_runs([experiment], filter_string=f"tags.`{RUN_TAG}` = '{run.id}'")
+    for each in found:
+        if CONDITION_TAG not in each.data.tags and each.info.status == "FINISHED":
+            return each.info.run_id
+    for each in found:
+        client.delete_run(each.info.run_id)
+    return None
+
+
+def _log_parent(client: MlflowClient, experiment: str, run: Run, results: Json, home: Path) -> str:
+    from mlflow.entities import Param
+
+    parent = client.create_run(experiment, run_name=run.id, tags={RUN_TAG: run.id}).info.run_id
+    client.log_batch(parent, _metrics(_summary(results)), [Param(k, str(v)) for k, v in _parameters(run.config)])
+    client.log_inputs(parent, _inputs(_record(run, home, "synthesize"), SPLITS))
+    client.log_dict(parent, without_places(run.config), "config.json")
+    for name in ARTIFACTS:
+        client.log_artifact(parent, str(public_file(run.folder / name, home)))
+    masked = _record(run, home, "mask")
+    for row in results["rows"]:
+        per_seed = [each for each in results["per_seed"] if each["condition"] == row["condition"]]
+        _log_condition(client, experiment, run, parent, row, per_seed, _inputs(masked, (row["condition"],)))
+    client.set_terminated(parent, "FINISHED")
+    return parent
+
+
+def _log_condition(
+    client: MlflowClient,
+    experiment: str,
+    run: Run,
+    parent: str,
+    row: Json,
+    per_seed: list[Json],
+    inputs: list[DatasetInput],
+) -> None:
+    """A condition pooled over seeds under the plain names, and each seed as a step of `per_seed/NAME`."""
+    from mlflow.entities import Param
+
+    tags = {RUN_TAG: run.id, CONDITION_TAG: row["condition"], "mlflow.parentRunId": parent}
+    child = client.create_run(experiment, run_name=row["condition"], tags=tags).info.run_id
+    metrics = _metrics(_measures(row))
+    for each in per_seed:
+        metrics += _metrics({f"per_seed/{name}": value for name, value in _measures(each).items()}, each["seed"])
+    client.log_batch(child, metrics, [Param("condition", row["condition"]), Param("seeds", str(len(per_seed)))])
+    if inputs:
+        client.log_inputs(child, inputs)
+    client.set_terminated(child, "FINISHED")
+
+
+def _parameters(config: Json) -> Iterator[tuple[str, Any]]:
+    for dotted in PARAMETERS:
+        section, _, name = dotted.partition(".")
+        if name in config.get(section, {}):
+            yield dotted, config[section][name]
+
+
+def _summary(results: Json) -> dict[str, float | None]:
+    """Numbers of the run as a whole."""
+    chosen = next((each for each in results["references"] if each["chosen"]), {})
+    passed = [claim["passed"] for claim in results["claims"]]
+    return {
+        "auroc": chosen.get("auroc"),
+        "step_seconds": sum(stage["seconds"] for stage in results["stages"]),
+        "claims_that_hold": passed.count(True),
+        "claims_that_fail": passed.count(False),
+    }
+
+
+def _measures(row: Json) -> dict[str, float | None]:
+    """A row's numbers by name; a rate has its interval beside it."""
+    measures = {name: row.get(name) for name in NUMBERS}
+    for name in RATES:
+        rate = row[name]
+        measures[name] = rate["k"] / rate["n"] if rate["n"] else None
+        measures |= {f"{name}_low": rate["low"], f"{name}_high": rate["high"]}
+    return measures
+
+
+def _metrics(values: dict[str, float | None], step: int = 0) -> list[Metric]:
+    """Defined numbers alone: what is undefined is absent, never 0."""
+    from mlflow.entities import Metric
+
+    now = int(1000 * time.time())
+    return [Metric(name, float(value), now, step) for name, value in values.items() if value is not None]
+
+
+def _inputs(record: Record | None, names: tuple[str, ...]) -> list[DatasetInput]:
+    """Data sets by our digest of their content; neither data nor place goes along."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    if record is None:
+        return []
+    inputs = []
+    for output, stored in record.outputs.items():
+        name = output.rpartition(".")[0]
+        if name in names:
+            source = json.dumps({"step": record.step, "output": output})
+            dataset = Dataset(f"{record.step}/{name}", stored.sha256[:32], "sm-ops", source)
+            inputs.append(DatasetInput(dataset, [InputTag("mlflow.data.context", name)]))
+    return inputs
+
+
+def _record(run: Run, home: Path, step: str) -> Record | None:
+    known = run.steps.get(step)
+    return Store(home).find(known["stage"], known["fingerprint"]) if known else None
+
+
+def public_file(path: Path, home: Path) -> Path:
+    """The path, or an `InputError` where it leads below the restricted root."""
+    if path.resolve().is_relative_to((home / "restricted").resolve()):
+        raise InputError("restricted", f"{path.name} is a restricted output, and tracking never opens such an output.")
+    return path
+
+
+def without_places(config: Json) -> Json:
+    """The config without the names of the user's files and folders; names of public models stay."""
+    config = json.loads(json.dumps(config))
+    for dotted in PLACES:
+        _replace(config, dotted, lambda value: "[a file or folder]")
+    for dotted in MODELS:
+        _replace(config, dotted, lambda value: value if _hub_name(value) else "[a file or folder]")
+    return config
+
+
+def _replace(values: Any, dotted: str, change: Callable[[str], str]) -> None:
+    head, _, rest = dotted.partition(".")
+    for key in [*values] if head == "*" else [head] if head in values else []:
+        if rest:
+            _replace(values[key], rest, change)
+        elif values[key] is not None:
+            values[key] = change(values[key])
+
+
+def _hub_name(value: str) -> bool:
+    return re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", value) is not None and not Path(value).exists()
