@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from sm_ops.core.config import load_pipeline, presets, resolve
-from sm_ops.core.drift import explain
 from sm_ops.core.errors import InputError
-from sm_ops.core.execute import identify
+from sm_ops.core.execute import identify, why_again
 from sm_ops.core.home import all_runs, home_folder
 from sm_ops.core.registry import KINDS, did_you_mean, members
 from sm_ops.core.schedule import look_up
+from sm_ops.core.stage import Stage
 from sm_ops.core.store import Record, Store
 from sm_ops.runner import find_step
 from sm_ops.stages import STAGES, plan
@@ -51,14 +51,13 @@ def states(config: dict[str, Any], home: Path, only: str | None) -> list[dict[st
         elif found := look_up(step, records, store):
             records[step.name] = found
         else:
-            older = store.newest(step.name, step.stage.name)
-            reasons = explain(older.payload, identify(step, records)[0]) if older else ["it was never run here"]
-            row |= {"state": "would run", "reasons": reasons or ["its stored files are missing or damaged"]}
+            reasons = why_again(step, identify(step, records)[0], store) or ("it was never run here",)
+            row |= {"state": "would run", "reasons": list(reasons)}
         rows.append(row)
     return [row for row in rows if only in (None, row["step"])]
 
 
-def _stage_row(stage: Any) -> dict[str, Any]:
+def _stage_row(stage: Stage) -> dict[str, Any]:
     return {
         "name": stage.name,
         "version": stage.version,

@@ -18,6 +18,7 @@ from sm_ops.core.schedule import look_up, run_steps
 from sm_ops.core.stage import Step
 from sm_ops.core.store import Record, Store
 from sm_ops.stages import plan
+from sm_ops.versioning.pipeline import DIGEST, METRICS
 
 
 def default_jobs() -> int:
@@ -25,12 +26,12 @@ def default_jobs() -> int:
     return 1 if device_class() == "cuda" else os.cpu_count() or 1
 
 
-def run_pipeline(config: dict[str, Any], home: Path, jobs: int | None = None) -> Run:
+def run_pipeline(config: dict[str, Any], home: Path, jobs: int | None = None, workers: type[Pool] = Pool) -> Run:
     """Make or find every step of a resolved config. Raises the first failure as an `SmOpsError`."""
     steps = plan(config)
     store = Store(home)
     jobs = jobs or default_jobs()
-    with Display(len(steps)) as display, Pool(store, jobs, listener=display.heard) as pool:
+    with Display(len(steps)) as display, workers(store, jobs, listener=display.heard) as pool:
         records = run_steps(steps, store, pool, jobs, display.finished)
     return Run.save(home, config, records)
 
@@ -45,15 +46,22 @@ def run_stage(name: str, config: dict[str, Any], home: Path, out: Path | None = 
     for each in (s for s in steps.values() if s.name in needed):
         found = look_up(each, upstream, store)
         if found is None:
-            hint = f"Step {name} reads {each.name}, which is not stored; run first: sm-ops stage {each.name}"
-            raise InputError("input-missing", hint)
+            raise InputError(
+                "input-missing",
+                f"Step {name} needs {each.name}, which is not stored; run first, with the same options: "
+                f"sm-ops stage {each.name}",
+            )
         upstream[each.name] = found
     with Display(1) as display, Pool(store, 1, listener=display.heard) as pool:
-        outcome = pool.run(step, upstream)
-        display.finished(step, outcome)
+        record = run_steps([step], store, pool, 1, display.finished, upstream)[name]
     if out is not None:
-        export(store, outcome.record, out)
-    return outcome.record
+        export(store, name, record, out)
+    return record
+
+
+def reader_of(name: str, config: dict[str, Any]) -> str | None:
+    """The first step of a pipeline that reads the step `name`."""
+    return next((step.name for step in plan(config) if name in step.upstream), None)
 
 
 def find_step(steps: dict[str, Step], name: str) -> Step:
@@ -63,9 +71,13 @@ def find_step(steps: dict[str, Step], name: str) -> Step:
     return steps[name]
 
 
-def export(store: Store, record: Record, out: Path) -> None:
-    """Hard links of a result where DVC looks for it: `out/STEP`, and restricted outputs in `out/restricted/STEP`."""
-    target, restricted = out / record.step, fs.private_folder(out / "restricted") / record.step
+def export(store: Store, step: str, record: Record, out: Path) -> None:
+    """Hard links of a result where DVC looks for it: `out/STEP`, and restricted outputs in `out/restricted/STEP`.
+
+    Beside them `metrics.json` holds the step's numbers, and `OUTPUT.sha256` stands for a restricted output: DVC sees
+    that alone (`dvc commit` was seen to copy outputs into its cache that are declared `cache: false`).
+    """
+    target, restricted = out / step, fs.private_folder(out / "restricted") / step
     for folder in (target, restricted):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -75,12 +87,9 @@ def export(store: Store, record: Record, out: Path) -> None:
             link = (restricted if stored.cls == "restricted" else target) / name / relative
             link.parent.mkdir(parents=True, exist_ok=True)
             _link(file, link)
-    summary = {"fingerprint": record.fingerprint, "numbers": record.numbers, "outputs": _hashes(record)}
-    fs.write_json(target / "record.json", summary)
-
-
-def _hashes(record: Record) -> dict[str, str]:
-    return {name: stored.sha256 for name, stored in record.outputs.items()}
+        if stored.cls == "restricted":
+            fs.write_atomic(target / f"{name}{DIGEST}", f"{stored.sha256}\n".encode())
+    fs.write_json(target / METRICS, record.numbers)
 
 
 def _link(source: Path, target: Path) -> None:

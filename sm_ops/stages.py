@@ -57,7 +57,7 @@ FIT = Stage(
     version=1,
     function="sm_ops.steps.fit:run",
     sections=("reference", "base"),
-    places=("reference.fit", "reference.model"),
+    places=("reference.fit", "reference.model", "base.name"),
     members=(("reference.backend", "reference"),),
     outputs=(Output("model", "restricted"),),
     numeric=True,
@@ -82,6 +82,7 @@ CALIBRATE = Stage(
     places=("base.name",),
     members=(("masking.select", "rule"),),
     outputs=(Output("calibration.json", "internal"),),
+    numeric=True,
     key="auroc",
 )
 MASK = Stage(
@@ -96,6 +97,7 @@ MASK = Stage(
         Output("coverage.json", "internal"),
         Output("strip.json", "internal"),
     ),
+    numeric=True,
     key="conditions",
 )
 TRAIN = Stage(

@@ -16,6 +16,7 @@ import numpy as np
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.seeds import derive
+from sm_ops.core.sensitive import Sensitive
 from sm_ops.scoring import prefix_cache
 from sm_ops.scoring.tokenize import encode, prefix_id
 
@@ -39,7 +40,7 @@ class Canary(Protocol):
         ...
 
     @property
-    def value(self) -> str:
+    def value(self) -> Sensitive[str]:
         """The value itself."""
         ...
 
@@ -165,7 +166,7 @@ def curve(outcomes: Sequence[CanaryOutcome], budgets: Sequence[int]) -> list[Cur
 
 
 def _attack(model: Any, tokenizer: Any, canary: Canary, settings: Any, seed: int) -> CanaryOutcome:
-    ids, _ = encode(tokenizer, canary.value)
+    ids, _ = encode(tokenizer, canary.value.reveal())
     if not ids:
         raise InputError("empty-canary", "A canary's value has no token; give every canary a value.")
     first = prefix_id(tokenizer)

@@ -5,6 +5,7 @@ A validated config is dumped to plain JSON (`resolve`); everything below the com
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,14 +20,22 @@ CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Rate = Annotated[float, Field(gt=0, le=1)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=60)]
 Device = Literal["auto", "cpu", "cuda"]
 Dtype = Literal["auto", "float32", "bfloat16"]
+
+
+def _no_repetition(name: str, values: tuple[float, ...]) -> None:
+    """What is listed twice would be made twice under one name."""
+    repeated = sorted({value for value in values if values.count(value) > 1})
+    if repeated:
+        raise ValueError(f"{name} lists {', '.join(map(str, repeated))} more than once")
 
 
 class Section(BaseModel):
     """A part of the config: immutable, and unknown fields are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Own(Section):
@@ -43,9 +52,10 @@ class Data(Section):
 
     dataset: str = "code_pii"
     seed: Count = 0
-    hosts: str | None = Field(None, description="folder of .py files or records; null: the standard library")
+    hosts: str | None = Field(default=None, description="folder of .py files or records; null: the standard library")
     identities: Positive = 6
     repetitions: Positive = 8
+    values_per_program: Positive = 1
     clean: Count = 96
     calibration_identities: Positive = 5
     calibration_repetitions: Positive = 3
@@ -58,6 +68,17 @@ class Data(Section):
     public_chars: Count = 1_200_000
     own: Own = Own()
 
+    @model_validator(mode="after")
+    def _own_files_belong_to_own_data(self) -> Data:
+        given = [f"own.{split}" for split, path in self.own.model_dump().items() if path is not None]
+        if given and self.dataset != "own":
+            raise ValueError(f"{given[0]} is read only with dataset: own; set that too")
+        required = ("train", "calibration", "utility")
+        missing = [f"own.{split}" for split in required if getattr(self.own, split) is None]
+        if self.dataset == "own" and missing:
+            raise ValueError(f"dataset own needs a file of records for {', '.join(missing)}")
+        return self
+
 
 class Optimisation(Section):
     """How a model is trained, whatever on."""
@@ -65,7 +86,9 @@ class Optimisation(Section):
     epochs: Positive = 8
     batch_size: Positive = 4
     accumulation: Positive = 1
+    optimizer: Literal["adamw", "muon"] = "adamw"
     learning_rate: Annotated[float, Field(gt=0)] = 3e-3
+    muon_learning_rate: Annotated[float, Field(gt=0)] = Field(default=0.01, description="of the hidden matrices")
     schedule: Literal["linear", "cosine", "constant"] = "linear"
     warmup_steps: Count = 10
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
@@ -78,7 +101,7 @@ class Optimisation(Section):
 class Base(Optimisation):
     """The model that is trained further: one trained on the spot (`name: null`) or a named one."""
 
-    name: str | None = Field(None, description="folder or hub name of a causal model; null: a tiny GPT-2")
+    name: str | None = Field(default=None, description="folder or hub name of a causal model; null: a tiny GPT-2")
     revision: str | None = None
     layers: Positive = 2
     width: Positive = 128
@@ -90,7 +113,6 @@ class Base(Optimisation):
     epochs: Positive = 2
     batch_size: Positive = 8
     schedule: Literal["linear", "cosine", "constant"] = "cosine"
-    threads: Positive = 2
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Base:
@@ -103,10 +125,10 @@ class Reference(Section):
     """A model that never saw the private values and says how surprising each token is."""
 
     backend: str = "hf"
-    model: str | None = Field(None, description="folder, file or hub name; null: the base model, or a fit")
+    model: str | None = Field(default=None, description="folder, file or hub name; null: the base model, or a fit")
     revision: str | None = None
-    fit: str | None = Field(None, description="clean records of your own domain to fit the reference to")
-    examples: Count = Field(0, description="clean documents put before every text (hf)")
+    fit: str | None = Field(default=None, description="clean records of your own domain to fit the reference to")
+    examples: Count = Field(default=0, description="clean documents put before every text (hf)")
     dtype: Dtype = "float32"
     device: Device = "auto"
     token_budget: Positive = 4096
@@ -114,6 +136,15 @@ class Reference(Section):
     threads: Positive = 1
     order: Positive = 3
     vocab_size: Positive = 2048
+
+    @model_validator(mode="after")
+    def _scores_are_named(self) -> Reference:
+        if self.backend == "file" and self.model is None:
+            raise ValueError("backend file needs model: the path of a score file")
+        return self
+
+
+REFERENCES = {"tiny": Reference(), "ngram": Reference(backend="ngram")}
 
 
 class Masking(Section):
@@ -126,7 +157,7 @@ class Masking(Section):
     k: Positive = 4
     propagate: Literal["none", "record", "group", "corpus"] = "group"
     targets: tuple[Rate, ...] = (0.5, 0.7, 0.9, 0.95)
-    random: tuple[Rate, ...] = Field((0.95,), description="random masks at these operating points' budgets")
+    random: tuple[Rate, ...] = Field(default=(0.95,), description="random masks at these operating points' budgets")
     goldfish: tuple[Annotated[int, Field(ge=2)], ...] = (3,)
     seed: Count = 0
     acceptable_collateral: Rate = 0.25
@@ -135,6 +166,8 @@ class Masking(Section):
     def _consistent(self) -> Masking:
         if self.k > self.n:
             raise ValueError(f"k {self.k} is larger than n {self.n}: no token lies in that many windows")
+        for name in ("targets", "random", "goldfish"):
+            _no_repetition(name, getattr(self, name))
         if not set(self.random) <= set(self.targets):
             raise ValueError("random names an operating point that is not among targets")
         return self
@@ -185,11 +218,11 @@ class Evaluate(Section):
 class Pipeline(Section):
     """A whole run, from data to the frontier."""
 
-    name: str = "tiny"
-    seeds: tuple[Count, ...] = Field((0, 1, 2), min_length=1, description="training seeds of every condition")
+    name: Name = "tiny"
+    seeds: tuple[Count, ...] = Field(default=(0, 1, 2), min_length=1, description="training seeds of every condition")
     data: Data = Data()
     base: Base = Base()
-    references: dict[str, Reference] = {"tiny": Reference(), "ngram": Reference(backend="ngram")}
+    references: dict[Name, Reference] = REFERENCES
     masking: Masking = Masking()
     train: Train = Train()
     attack: Attack = Attack()
@@ -197,6 +230,7 @@ class Pipeline(Section):
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Pipeline:
+        _no_repetition("seeds", self.seeds)
         if self.masking.reference not in self.references:
             near = did_you_mean(self.masking.reference, self.references)
             raise ValueError(f"masking.reference {self.masking.reference!r} is not among references; {near}")
@@ -217,11 +251,13 @@ def load_pipeline(source: str | None, overrides: list[str] | None = None) -> Pip
     Raises `InputError` that names the field, what was given, what is allowed and the nearest name.
     """
     values, where = _read(source or "tiny")
+    if overrides:
+        values.setdefault("references", {name: r.model_dump() for name, r in REFERENCES.items()})
     for override in overrides or []:
         key, equals, text = override.partition("=")
         if not equals or not key:
             raise InputError("bad-override", f"--set {override!r} is not of the form KEY=VALUE.")
-        _assign(values, key.split("."), yaml.safe_load(text), override)
+        _assign(values, key.split("."), _parse(text, f"--set {key}"), override)
     try:
         return Pipeline.model_validate(values)
     except ValidationError as error:
@@ -247,16 +283,24 @@ def _read(source: str) -> tuple[dict[str, Any], str]:
             hint = f"There is no preset {source!r} ({near}); a file's name ends in .yaml."
             raise InputError("unknown-preset", hint)
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", None)
-        place = f"{path.name}, line {line + 1}" if line is not None else path.name
-        raise InputError("bad-yaml", f"{place}: this is not valid YAML.") from None
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError("no-config", f"There is no file {source}; check the path, or name a preset.") from None
     except UnicodeDecodeError:
         raise InputError("bad-yaml", f"{path.name}: the file is not UTF-8 text.") from None
+    values = _parse(text, path.name)
     if values is not None and not isinstance(values, dict):
         raise InputError("bad-yaml", f"{path.name}: the top level must be a mapping of sections.")
     return values or {}, path.name
+
+
+def _parse(text: str, where: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", None)
+        place = where if line is None else f"{where}, line {line + 1}"
+        raise InputError("bad-yaml", f"{place}: this is not valid YAML.") from None
 
 
 def _assign(values: dict[str, Any], path: list[str], value: Any, override: str) -> None:
@@ -281,6 +325,13 @@ def _sentence(detail: Any) -> str:
     message = message[0].lower() + message[1:]
     if detail["type"] == "value_error":
         return f"{path}: {message}" if path else message
+    if detail["type"] == "model_type":
+        message = f"it is a section with the settings {', '.join(_fields_at(detail['loc']))}"
+    if detail["type"] == "string_pattern_mismatch":
+        message = "a name is made of letters, digits, '_', '-' and '.'"
+    if detail["type"] == "literal_error" and isinstance(detail["input"], str):
+        allowed = re.findall(r"'([^']+)'", detail["ctx"]["expected"])
+        message += f"; {did_you_mean(detail['input'], allowed)}"
     return f"{path} is {detail['input']!r}, but {message}"
 
 

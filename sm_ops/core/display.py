@@ -42,7 +42,7 @@ class Display:
 
     def say(self, line: str) -> None:
         """Print a line above the bar; a closed terminal does not end a run."""
-        with self._guard, suppress(BrokenPipeError):
+        with self._guard, suppress(OSError):
             if self._bar:
                 self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
             else:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 _ABSENT = object()
+_HASHED = {"inputs": "input", "outputs": "output", "code": "code", "places": "the content named by"}
 
 
 def explain(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """One sentence for each difference between the payload of a stored result and the present one."""
-    reasons = []
-    if old.get("version") != new["version"]:
-        reasons.append(f"the stage's version went from {old.get('version')} to {new['version']}")
-    reasons += _hashes("input", old["inputs"], new["inputs"])
-    reasons += _hashes("code", old["code"], new["code"])
+    reasons = _fields("the stage's version", old.get("version"), new["version"])
+    reasons += _fields("the stage's function", old.get("function"), new["function"])
+    for part, what in _HASHED.items():
+        reasons += _hashes(what, old.get(part, {}), new[part])
     reasons += _fields("setting", old["settings"], new["settings"])
     reasons += _fields("environment", old["environment"], new["environment"])
     return reasons
@@ -32,14 +32,14 @@ def _hashes(what: str, old: dict[str, str], new: dict[str, str]) -> list[str]:
     return reasons
 
 
-def _fields(what: str, old: Any, new: Any, path: str = "") -> list[str]:
+def _fields(what: str, old: Any, new: Any) -> list[str]:
     if old == new:
         return []
     if isinstance(old, dict) and isinstance(new, dict):
         reasons = []
         for key in sorted(old.keys() | new.keys()):
-            inner = f"{path}.{key}" if path else key
-            reasons += _fields(what, old.get(key, _ABSENT), new.get(key, _ABSENT), inner)
+            separator = "." if " " in what else " "
+            reasons += _fields(f"{what}{separator}{key}", old.get(key, _ABSENT), new.get(key, _ABSENT))
         return reasons
     shown = ["unset" if value is _ABSENT else repr(value) for value in (old, new)]
-    return [f"{what} {path} went from {shown[0]} to {shown[1]}"]
+    return [f"{what} went from {shown[0]} to {shown[1]}"]

@@ -6,13 +6,24 @@ only `SmOpsError` is ever shown or stored; anything else becomes the name of its
 
 from __future__ import annotations
 
+import errno
+import os
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 EXIT_BUG = 1
 EXIT_INPUT = 2
 EXIT_CHECK = 3
 EXIT_INTERRUPTED = 130
+
+_ADVICE = {
+    errno.ENOSPC: "free some space and run the same command again",
+    errno.EDQUOT: "free some quota and run the same command again",
+    errno.EROFS: "choose a writable place with SM_OPS_HOME",
+    errno.EACCES: "check the permissions or choose another place with SM_OPS_HOME",
+    errno.EPERM: "check the permissions or choose another place with SM_OPS_HOME",
+}
 
 
 class SmOpsError(Exception):
@@ -54,28 +65,55 @@ def sanitise(error: BaseException) -> SmOpsError:
         return type(error)(error.code, error.hint)
     if isinstance(error, OSError) and error.errno is not None:
         return _from_os_error(error)
-    place = next(
-        (
-            f"{Path(frame.filename).name}:{frame.lineno}"
-            for frame in reversed(traceback.extract_tb(error.__traceback__))
-            if "sm_ops" in Path(frame.filename).parts or "flows" in Path(frame.filename).parts
-        ),
-        "an unknown place",
-    )
-    return BugError("internal", f"Internal error: {type(error).__name__} at {place}; please report it.")
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":  # torch's own
+        return InputError("out-of-memory", "There is too little memory for this step; make batches or models smaller.")
+    for cause in _causes(error):
+        if isinstance(cause, OSError) and cause.errno in _ADVICE:  # a library wrapped a full or read-only disk
+            return _from_os_error(cause)
+    name, place = type(error).__name__, _place(error)
+    return BugError("internal", f"Internal error: {name} at {place}; please report it.")
+
+
+def full_disk(folder: Path) -> InputError:
+    """What libraries call by many names: there was no room left below a folder."""
+    return _from_os_error(OSError(errno.ENOSPC, "", str(folder)))
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen = {id(error)}
+    while (inner := error.__cause__ or error.__context__) and id(inner) not in seen:
+        seen.add(id(inner))
+        yield inner
+        error = inner
+
+
+def _place(error: BaseException) -> str:
+    """The innermost line of our own code that the exception came through."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if {"sm_ops", "flows"} & set(Path(frame.filename).parts[:-1]):
+            return f"{Path(frame.filename).name}:{frame.lineno}"
+    return "an unknown place"
 
 
 def _from_os_error(error: OSError) -> InputError:
-    import errno
-    import os
+    number = error.errno or 0
+    advice = _ADVICE.get(number, "check the path and run the same command again")
+    return InputError("os-error", f"{os.strerror(number)}{_where(error)}; {advice}.")
 
-    where = f" at {error.filename}" if error.filename else ""
-    advice = {
-        errno.ENOSPC: "free some space and run the same command again",
-        errno.EDQUOT: "free some quota and run the same command again",
-        errno.EROFS: "choose a writable place with SM_OPS_HOME",
-        errno.EACCES: "check the permissions or choose another place with SM_OPS_HOME",
-        errno.EPERM: "check the permissions or choose another place with SM_OPS_HOME",
-    }.get(error.errno or 0, "check the path and run the same command again")
-    reason = os.strerror(error.errno) if error.errno else "I/O error"
-    return InputError("os-error", f"{reason}{where}; {advice}.")
+
+def _where(error: OSError) -> str:
+    """The path if it exists, or the folder below which it would be: a name that was never on disk may be data."""
+    if not isinstance(error.filename, str):
+        return ""
+    path = Path(error.filename).absolute()
+    if os.path.lexists(path):
+        return f" at {path}"
+    existing = next((parent for parent in path.parents if _exists(parent)), None)
+    return f" below {existing}" if existing else ""
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long to ask for
+        return False

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from sm_ops.core import fs
 from sm_ops.core.drift import explain
-from sm_ops.core.errors import sanitise
+from sm_ops.core.errors import StageError, full_disk, sanitise
 from sm_ops.core.fingerprint import fingerprint, payload
 from sm_ops.core.settings import Settings
 from sm_ops.core.stage import Context, Step
@@ -33,18 +34,33 @@ def identify(step: Step, upstream: dict[str, Record]) -> tuple[dict, str]:
     return identity, fingerprint(identity)
 
 
+def why_again(step: Step, identity: dict, store: Store) -> tuple[str, ...]:
+    """Why a step that was run before has to run again, in words; empty where it never ran."""
+    if store.has_remains(step.stage.name, fingerprint(identity)):
+        return ("its stored files are missing or damaged",)
+    older = store.newest(step.name, step.stage.name)
+    return tuple(explain(older.payload, identity)) if older else ()
+
+
 def execute(
     step: Step,
     upstream: dict[str, Record],
     store: Store,
     progress: Progress = lambda done, total: None,
     waiting: Callable[[str], None] = lambda sentence: None,
+    failed: Callable[[Exception], None] = lambda error: None,
 ) -> Outcome:
-    """Find or make the step's result. Whatever fails comes out as an `SmOpsError` without cause or values."""
+    """Find or make the step's result. Whatever fails comes out as an `SmOpsError` without cause or values.
+
+    Only `failed` hears the original exception, whose text may hold data.
+    """
     try:
         return _execute(step, upstream, store, progress, waiting)
     except Exception as error:
+        failed(error)
         sanitised = sanitise(error)
+        if not isinstance(sanitised, StageError) and store.home.exists() and fs.is_full(store.home):
+            sanitised = full_disk(store.home)  # whatever the libraries made of it
     raise sanitised
 
 
@@ -55,8 +71,7 @@ def _execute(
     with store.lock(step, print_, waiting):
         if record := store.find(step.stage.name, print_):
             return Outcome(record, found=True)
-        older = store.newest(step.name, step.stage.name)
-        reasons = tuple(explain(older.payload, identity)) if older else ()
+        reasons = why_again(step, identity, store)
         workspace = store.workspace(step, print_)
         context = Context(
             inputs={n: store.output_path(upstream[s], o) for n, (s, o) in step.inputs.items()},

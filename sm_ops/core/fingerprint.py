@@ -8,55 +8,59 @@ from __future__ import annotations
 import ast
 import os
 import platform
+from collections.abc import Collection
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from typing import Any
 
-from sm_ops.core import registry
-from sm_ops.core.fs import canonical_json, content_hash, sha256
-from sm_ops.core.stage import Step
+from sm_ops.core import fs, registry
+from sm_ops.core.stage import Stage, Step
 
+_PACKAGE = "sm_ops"
 _ROOT = Path(__file__).resolve().parents[2]
-_LIBRARIES = ("numpy", "peft", "tokenizers", "torch", "transformers")
+_LIBRARIES = ("accelerate", "numpy", "peft", "tokenizers", "torch", "transformers")
+_INCIDENTAL = frozenset({"checkpoint_steps"})
+"""Settings, of whatever section, that say how a result is come by: a resumed training gives the same weights."""
 
 
 def payload(step: Step, input_hashes: dict[str, str]) -> dict[str, Any]:
-    """Everything that identifies the step's work, as JSON that `drift` can explain field by field."""
+    """Everything that identifies the step's work, as JSON that `drift` can explain field by field.
+
+    A setting that names an existing file or folder counts by the content; a name of no place stays a name.
+    """
     stage = step.stage
-    settings = _with_contents(step.settings, stage.places)
-    modules = {stage.module} | {
-        registry.members(kind)[_at(step.settings, dotted)]
-        for dotted, kind in stage.members
-        if _at(step.settings, dotted) in registry.members(kind)
-    }
+    places = {dotted: place for dotted in stage.places if (place := _place(step.settings, dotted))}
     return {
         "stage": stage.name,
         "version": stage.version,
-        "settings": settings,
+        "function": stage.function,
+        "settings": _identifying(step.settings, places.keys()),
+        "places": {dotted: _content(place) for dotted, place in places.items()},
         "inputs": input_hashes,
-        "code": code_digests(modules),
+        "outputs": {output.name: output.cls for output in stage.outputs},
+        "code": code_digests({stage.module} | _member_modules(stage, step.settings)),
         "environment": environment(stage.numeric),
     }
 
 
 def fingerprint(identity: dict[str, Any]) -> str:
     """SHA-256 over the canonical JSON of a payload."""
-    return sha256(canonical_json(identity))
+    return fs.sha256(fs.canonical_json(identity))
 
 
 def code_digests(modules: set[str]) -> dict[str, str]:
-    """Digest of each module and of every first-party module that they import, transitively."""
+    """Digest of each module and of every module of its package or of ours that it imports, transitively."""
     found: dict[str, str] = {}
     todo = set(modules)
     while todo:
         name = todo.pop()
         path = module_path(name)
         if path is None:
-            found[name] = _outside_digest(name)
+            found[name] = "absent"
             continue
-        digest, imports = _read_module(path, name)
-        found[name] = digest
+        found[name], imports = _parse(path, name, path.stat().st_mtime_ns)
         todo |= imports - found.keys()
     return found
 
@@ -78,50 +82,69 @@ def device_class() -> str:
 
 
 def module_path(name: str) -> Path | None:
-    """The source file of a first-party module, or None for another one."""
-    parts = name.split(".")
-    if parts[0] not in ("sm_ops", "flows"):
+    """The source file of a module, or None where there is none."""
+    top = name.partition(".")[0]
+    root = _ROOT if top == _PACKAGE else _outside_root(top)
+    if root is None:
         return None
-    base = _ROOT.joinpath(*parts)
+    base = root.joinpath(*name.split("."))
     return next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()), None)
 
 
-def _read_module(path: Path, name: str) -> tuple[str, frozenset[str]]:
-    return _parse(path, name, path.stat().st_mtime_ns)
+@cache
+def _outside_root(top: str) -> Path | None:
+    """Where the folder or file of another package's top-level module lies; nothing is imported."""
+    spec = find_spec(top)
+    if spec is None or spec.origin is None:
+        return None
+    origin = Path(spec.origin)
+    return origin.parents[1] if spec.submodule_search_locations else origin.parent
+
+
+def _member_modules(stage: Stage, settings: dict[str, Any]) -> set[str]:
+    """Modules of the registry members that the settings name; an unknown name is an error of the stage's own."""
+    known = [(registry.members(kind), _at(settings, dotted)) for dotted, kind in stage.members]
+    return {modules[name] for modules, name in known if name in modules}
 
 
 @cache
 def _parse(path: Path, name: str, mtime_ns: int) -> tuple[str, frozenset[str]]:
-    """Digest of a module's code (comments and docstrings left out) and the first-party modules it imports."""
+    """Digest of a module's code without comments and docstrings, and the modules it imports that count.
+
+    Importing a module runs its parent packages too, so they count; ours holds a version and nothing else.
+    """
     tree = _Stripped().visit(ast.parse(path.read_bytes()))
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     imports: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             imports |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            imports |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return sha256(ast.dump(tree).encode()), frozenset(i for i in imports if module_path(i) and i != name)
+        elif isinstance(node, ast.ImportFrom):
+            source = resolve_name("." * node.level + (node.module or ""), package)
+            imports |= {source} | {f"{source}.{alias.name}" for alias in node.names}
+    imports |= {parent for each in (*imports, name) for parent in _parents(each)} - {name}
+    ours = {_PACKAGE, name.partition(".")[0]}
+    counted = frozenset(i for i in imports if i.partition(".")[0] in ours and module_path(i))
+    return fs.sha256(ast.dump(tree).encode()), counted - {_PACKAGE}
+
+
+def _parents(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 class _Stripped(ast.NodeTransformer):
-    """Removes what cannot change a result: docstrings and imports for type checkers."""
+    """Removes what cannot change a result: docstrings, other bare strings, and imports for type checkers."""
 
-    def visit_If(self, node: ast.If) -> ast.AST | None:
+    def visit_If(self, node: ast.If) -> Any:
         if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            return [self.visit(other) for other in node.orelse]
+        return self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             return None
         return self.generic_visit(node)
-
-    def _without_docstring(self, node: Any) -> ast.AST:
-        if ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:]
-        return self.generic_visit(node)
-
-    visit_Module = visit_ClassDef = visit_FunctionDef = visit_AsyncFunctionDef = _without_docstring
-
-
-def _outside_digest(name: str) -> str:
-    """A member from another package counts by its distribution's version."""
-    return _version(name.partition(".")[0])
 
 
 @cache
@@ -139,16 +162,31 @@ def _at(settings: dict[str, Any], dotted: str) -> Any:
     return value
 
 
-def _with_contents(settings: dict[str, Any], places: tuple[str, ...]) -> dict[str, Any]:
-    """The settings with every named place replaced by what lies there; a name of no place stays a name."""
-    result = settings
-    for dotted in places:
-        place = _at(result, dotted)
-        if isinstance(place, str) and Path(place).exists():
-            result = _replaced(result, dotted.split("."), {"content": content_hash(Path(place))})
+def _place(settings: dict[str, Any], dotted: str) -> Path | None:
+    name = _at(settings, dotted)
+    return Path(name) if isinstance(name, str) and Path(name).exists() else None
+
+
+def _content(place: Path) -> str:
+    return fs.tree_hash({name: _file_hash(file, *_stamp(file)) for name, file in fs.files_below(place)})
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    status = file.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+@cache
+def _file_hash(file: Path, size: int, mtime_ns: int) -> str:
+    """A large model that many steps name is read once a process."""
+    return fs.file_hash(file)
+
+
+def _identifying(settings: dict[str, Any], places: Collection[str], path: str = "") -> dict[str, Any]:
+    """The settings without incidental ones and without the names of places that count by their content."""
+    result = {}
+    for name, value in settings.items():
+        dotted = f"{path}.{name}" if path else name
+        if name not in _INCIDENTAL and dotted not in places:
+            result[name] = _identifying(value, places, dotted) if isinstance(value, dict) else value
     return result
-
-
-def _replaced(settings: dict[str, Any], path: list[str], value: Any) -> dict[str, Any]:
-    head, *rest = path
-    return {**settings, head: _replaced(settings[head], rest, value) if rest else value}

@@ -16,9 +16,7 @@ _CHUNK = 1 << 20
 
 def canonical_json(value: Any) -> bytes:
     """The one byte form of a JSON value: sorted keys, no blanks, UTF-8, no NaN."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    ).encode()
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
 def sha256(data: bytes) -> str:
@@ -96,5 +94,12 @@ def read_json(path: Path) -> Any:
 def private_folder(path: Path) -> Path:
     """A folder that only its owner may enter (mode 0700), made when missing."""
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.chmod(path, 0o700)
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o700)
     return path
+
+
+def is_full(path: Path) -> bool:
+    """Whether the disk below a folder has no room left for a file worth the name."""
+    status = os.statvfs(path)
+    return status.f_bavail * status.f_frsize < _CHUNK

@@ -53,12 +53,16 @@ class Run:
 
     @classmethod
     def load(cls, folder: Path) -> Run:
-        """Read a run, or refuse another format version in words."""
-        value = fs.read_json(folder / "run.json")
-        if value.get("format") != FORMAT:
-            hint = f"{folder.name}/run.json has format {value.get('format')!r}, this version reads {FORMAT!r}."
-            raise InputError("run-format", hint)
-        return cls(folder, value["name"], value["config"], value["steps"], value["finished"])
+        """Read a run, or refuse a damaged one or another format version in words."""
+        try:
+            value = fs.read_json(folder / "run.json")
+            if value["format"] == FORMAT:
+                return cls(folder, value["name"], value["config"], value["steps"], value["finished"])
+        except (ValueError, TypeError, KeyError):
+            hint = f"{folder}/run.json is damaged; remove it and run the pipeline again, finished steps are found."
+            raise InputError("run-damaged", hint) from None
+        hint = f"{folder}/run.json has format {value['format']!r}, this version reads {FORMAT!r}."
+        raise InputError("run-format", hint)
 
 
 def all_runs(home: Path) -> list[Run]:

@@ -8,19 +8,53 @@ import queue
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from sm_ops.core.errors import ERRORS, BugError, InputError
+from sm_ops.core import fs
+from sm_ops.core.errors import ERRORS, BugError, InputError, SmOpsError
 from sm_ops.core.execute import Outcome
 from sm_ops.core.stage import Step
 from sm_ops.core.store import Record, Store
 from sm_ops.core.worker import step_to_json
 
 Listener = Callable[[Step, dict[str, Any]], None]
+
+_SOURCE = str(Path(__file__).resolve().parents[2])
+
+
+@dataclass
+class _Worker:
+    """A worker process and the restricted file that holds what its libraries print."""
+
+    process: subprocess.Popen[str]
+    log: Path
+    keep_log: bool = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether `end` was called; a process that died by itself is noticed when it is asked."""
+        return self.process.returncode is not None
+
+    def end(self) -> None:
+        """Kill whatever is left of the process group, and reap its leader only then: its id is ours until we do."""
+        if self.ended:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe:
+                with suppress(OSError):
+                    pipe.close()
+        if not self.keep_log:
+            self.log.unlink(missing_ok=True)
 
 
 class Pool:
@@ -29,21 +63,22 @@ class Pool:
     def __init__(self, store: Store, size: int, listener: Listener = lambda step, message: None) -> None:
         self._store = store
         self._listener = listener
-        self._slots: queue.Queue[subprocess.Popen[str] | None] = queue.Queue()
-        self._processes: list[subprocess.Popen[str]] = []
+        self._slots: queue.Queue[_Worker | None] = queue.Queue()
+        self._workers: list[_Worker] = []
         self._guard = threading.Lock()
+        self._closed = False
         for _ in range(size):
             self._slots.put(None)
 
     def run(self, step: Step, upstream: dict[str, Record]) -> Outcome:
         """Execute one step in a free worker, waiting for one if all are busy."""
-        process = self._slots.get()
+        worker = self._slots.get()
         try:
-            if process is None or process.poll() is not None:
-                process = self._start()
-            return self._ask(process, step, upstream)
+            if worker is None or worker.ended:
+                worker = self._start()
+            return self._ask(worker, step, upstream)
         finally:
-            self._slots.put(process)
+            self._slots.put(worker)
 
     def __enter__(self) -> Pool:
         return self
@@ -54,54 +89,78 @@ class Pool:
         self.close()
 
     def close(self) -> None:
-        """End every worker and whatever it started."""
+        """End every worker and whatever it started; none is started afterwards."""
         with self._guard:
-            processes, self._processes = self._processes, []
-        for process in processes:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-        for process in processes:
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe:
-                    with suppress(OSError):
-                        pipe.close()
+            self._closed = True
+            for worker in self._workers:
+                worker.end()
 
-    def _start(self) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "sm_ops.core.worker", str(self._store.home)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            start_new_session=True,
-            env={**os.environ, "TOKENIZERS_PARALLELISM": "false", "DO_NOT_TRACK": "true"},
-        )
+    def _start(self) -> _Worker:
+        """A new process over this very source, whatever lies in the present folder."""
         with self._guard:
-            self._processes.append(process)
-        return process
+            if self._closed:
+                raise InputError("run-ended", "The run has ended, so no further step is started.")
+            logs = fs.private_folder(fs.private_folder(self._store.restricted) / "logs")
+            descriptor, log = tempfile.mkstemp(dir=logs, prefix="worker-", suffix=".log")
+            path = os.pathsep.join(filter(None, [_SOURCE, os.environ.get("PYTHONPATH")]))
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "sm_ops.core.worker", str(self._store.home)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=descriptor,
+                    text=True,
+                    encoding="utf-8",
+                    start_new_session=True,
+                    env={**os.environ, "PYTHONPATH": path, "TOKENIZERS_PARALLELISM": "false", "DO_NOT_TRACK": "true"},
+                )
+            finally:
+                os.close(descriptor)
+            worker = _Worker(process, Path(log))
+            self._workers.append(worker)
+            return worker
 
-    def _ask(self, process: subprocess.Popen[str], step: Step, upstream: dict[str, Record]) -> Outcome:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    def _ask(self, worker: _Worker, step: Step, upstream: dict[str, Record]) -> Outcome:
+        assert worker.process.stdin is not None
+        assert worker.process.stdout is not None
         request = {
             "step": step_to_json(step),
             "upstream": {name: upstream[name].to_json() for name in sorted(step.upstream)},
         }
-        with suppress(BrokenPipeError):
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
-        for line in process.stdout:
+        with suppress(OSError, ValueError):  # it died, or was ended, which the missing answer tells
+            worker.process.stdin.write(json.dumps(request) + "\n")
+            worker.process.stdin.flush()
+        while (line := _read_line(worker.process.stdout)).endswith("\n"):
             answer = json.loads(line)
             if "error" in answer:
-                kind, code, hint = answer["error"]
-                raise ERRORS.get(kind, BugError)(code, hint)
+                raise self._failure(worker, *answer["error"])
             if "record" in answer:
                 record = Record.from_json(answer["record"])
                 return Outcome(record, answer["found"], tuple(answer["reasons"]))
             self._listener(step, answer)
-        raise InputError(
+        raise self._death(worker, step)
+
+    def _failure(self, worker: _Worker, kind: str, code: str, hint: str) -> SmOpsError:
+        if kind == BugError.__name__:
+            worker.keep_log = True
+            hint = f"{hint} Its traceback, which may hold data, is in {worker.log}"
+        return ERRORS[kind](code, hint)
+
+    def _death(self, worker: _Worker, step: Step) -> SmOpsError:
+        """Why a worker gave no answer; what it may have left behind is ended too."""
+        with self._guard:
+            worker.keep_log = not self._closed and worker.log.stat().st_size > 0
+            worker.end()
+        told = f" What it printed is in {worker.log}" if worker.keep_log else ""
+        return InputError(
             "worker-died",
             f"The process of step {step.name} was ended from outside (killed, or out of memory); "
-            "run the same command again, finished steps are found.",
+            f"run the same command again, finished steps are found.{told}",
         )
+
+
+def _read_line(stream: Any) -> str:
+    try:
+        return stream.readline()
+    except ValueError:  # the pool was closed meanwhile
+        return ""

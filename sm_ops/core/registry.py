@@ -1,12 +1,13 @@
 """Lazy registry: a folder's file names are the public names of its kind; members are imported on use.
 
-Outside packages add members through entry points in the group `sm_ops.KIND`.
+Outside packages add members through entry points in the group `sm_ops.KIND`; they cannot replace one of ours.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -49,18 +50,23 @@ def members(kind: str) -> dict[str, str]:
         for path in sorted(folder.glob("*.py"))
         if not path.stem.startswith("_")
     }
-    return found | {point.name: point.value for point in entry_points(group=f"sm_ops.{kind}")}
+    return {point.name: point.module for point in entry_points(group=f"sm_ops.{kind}")} | found
 
 
 def load(kind: str, name: str) -> ModuleType:
     """Import the member `name` of `kind` and check that it offers what its kind requires.
 
-    Raises `InputError` for an unknown name, with the nearest ones, and for a member that lacks a function.
+    Raises `InputError` for an unknown name, with the nearest ones, and for a member that lacks a function or needs
+    a package that is not installed.
     """
     known = members(kind)
     if name not in known:
         raise InputError(f"unknown-{kind}", f"There is no {kind} {name!r}; {did_you_mean(name, known)}.")
-    module = importlib.import_module(known[name])
+    try:
+        module = importlib.import_module(known[name])
+    except ModuleNotFoundError as error:
+        hint = f"The {kind} {name!r} needs the package {error.name}, which is not installed."
+        raise InputError("missing-package", hint) from None
     missing = [function for function in KINDS[kind].requires if not callable(getattr(module, function, None))]
     if missing:
         raise InputError(
@@ -70,8 +76,8 @@ def load(kind: str, name: str) -> ModuleType:
     return module
 
 
-def did_you_mean(name: str, known: object) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A clause that names the nearest known names, or all of them when none is near."""
-    names = sorted(map(str, known))  # type: ignore[call-overload]
+    names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     return f"the nearest is {' or '.join(near)}" if near else f"known are {', '.join(names) or 'none'}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from types import MappingProxyType
 
 from sm_ops.core.errors import sanitise
 from sm_ops.core.execute import Outcome, identify
@@ -15,24 +16,34 @@ Finished = Callable[[Step, Outcome], None]
 
 
 def run_steps(
-    steps: Sequence[Step], store: Store, pool: Pool, jobs: int, finished: Finished
+    steps: Sequence[Step],
+    store: Store,
+    pool: Pool,
+    jobs: int,
+    finished: Finished,
+    known: Mapping[str, Record] = MappingProxyType({}),
 ) -> dict[str, Record]:
-    """Execute all steps; `finished` hears of each. The first failure ends the run, with the workers."""
-    records: dict[str, Record] = {}
+    """Execute all steps over those whose records are `known`; `finished` hears of each.
+
+    Returns the records of all. The first failure ends the run, with the workers.
+    """
+    records = dict(known)
     todo = {step.name: step for step in steps}
     running: dict[Future[Outcome], Step] = {}
     with ThreadPoolExecutor(max_workers=jobs) as threads:
         try:
             while todo or running:
-                for step in [s for s in todo.values() if s.upstream <= records.keys()]:
+                for step in list(todo.values()):
+                    if not step.upstream <= records.keys():
+                        continue
                     del todo[step.name]
                     if found := look_up(step, records, store):
                         records[step.name] = found
                         finished(step, Outcome(found, found=True))
                     else:
                         running[threads.submit(pool.run, step, dict(records))] = step
-                if not running:
-                    continue
+                if todo and not running:
+                    raise RuntimeError(f"no order allows the steps {', '.join(todo)}")
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     step = running.pop(future)

@@ -9,7 +9,7 @@ MASK = "[sensitive]"
 
 
 class Sensitive(Generic[T]):
-    """Holds a value that prints and formats as a mask and refuses to be serialised.
+    """Holds a value that prints and formats as a mask and refuses to be serialised or copied.
 
     `.reveal()` is the only way out; the modules that may call it are listed in a test.
     """
@@ -29,7 +29,7 @@ class Sensitive(Generic[T]):
     __str__ = __repr__
 
     def __format__(self, spec: str) -> str:
-        return format(MASK, spec)
+        return MASK
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sensitive) and self.__value == other.__value
@@ -38,4 +38,7 @@ class Sensitive(Generic[T]):
         return hash(self.__value)
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError("a sensitive value cannot be pickled or copied")
+
+    def __getstate__(self) -> NoReturn:
         raise TypeError("a sensitive value cannot be pickled or copied")

@@ -3,11 +3,12 @@
     HOME/store/STAGE/ID/        internal and public outputs, and record.json, which makes the result exist
     HOME/restricted/STAGE/ID/   restricted outputs (HOME/restricted has mode 0700)
     HOME/locks/                 one operating-system lock per result, freed when its holder dies
+
+Reading changes nothing: a home may lie on a read-only disk until a step has to be made.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -93,10 +94,8 @@ class Store:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.internal = home / "store"
-        self.restricted = fs.private_folder(home / "restricted")
+        self.restricted = home / "restricted"
         self.locks = home / "locks"
-        for folder in (self.internal, self.locks):
-            folder.mkdir(parents=True, exist_ok=True)
 
     def output_path(self, record: Record, output: str) -> Path:
         """Where an output of a stored result lies."""
@@ -105,26 +104,30 @@ class Store:
 
     def find(self, stage: str, fingerprint: str) -> Record | None:
         """The stored result, if it is there and every file is what its record says."""
-        path = self.internal / stage / fingerprint[:16] / "record.json"
+        record = _read(self._folder(stage, fingerprint) / "record.json")
+        if record is None or record.fingerprint != fingerprint:
+            return None
         try:
-            record = Record.from_json(fs.read_json(path))
-        except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
+            return record if all(self._intact(record, output) for output in record.outputs) else None
+        except FileNotFoundError:  # removed while we looked
             return None
-        if record.fingerprint != fingerprint or not all(self._intact(record, n) for n in record.outputs):
-            return None
-        return record
+
+    def has_remains(self, stage: str, fingerprint: str) -> bool:
+        """Whether this very result was stored once, intact or not."""
+        return self._folder(stage, fingerprint).exists()
 
     def newest(self, step: str, stage: str) -> Record | None:
         """The last finished result of a step, whatever its fingerprint."""
         records = []
         for path in (self.internal / stage).glob("*/record.json"):
-            with suppress(InputError, json.JSONDecodeError, FileNotFoundError):
-                records.append(Record.from_json(fs.read_json(path)))
-        return max((r for r in records if r.step == step), key=lambda r: r.finished, default=None)
+            with suppress(InputError):  # of another format
+                records.append(_read(path))
+        return max((r for r in records if r and r.step == step), key=lambda r: r.finished, default=None)
 
     @contextmanager
     def lock(self, step: Step, fingerprint: str, waiting: Callable[[str], None]) -> Iterator[None]:
         """Hold the result's lock; `waiting` hears whom we wait for, once."""
+        self.locks.mkdir(parents=True, exist_ok=True)
         path = self.locks / f"{step.stage.name}-{fingerprint[:16]}.lock"
         holder = path.with_suffix(".holder")
         lock = FileLock(path)
@@ -144,48 +147,66 @@ class Store:
     def workspace(self, step: Step, fingerprint: str) -> Workspace:
         """Fresh folders for a step's outputs; the caller holds the lock, so leftovers are of the dead."""
         name = f"{step.stage.name}-{fingerprint[:16]}"
+        fs.private_folder(self.restricted)
         workspace = Workspace(
             self.internal / ".tmp" / name,
             self.restricted / ".tmp" / name,
             self.restricted / ".scratch" / name,
         )
         for folder in (workspace.internal, workspace.restricted):
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
             folder.mkdir(parents=True)
         workspace.scratch.mkdir(parents=True, exist_ok=True)
         return workspace
 
     def commit(self, step: Step, record: Record, workspace: Workspace) -> None:
-        """Publish a finished step: restricted outputs first, the folder with the record last."""
+        """Publish a finished step: a damaged predecessor's record goes first, the new record comes last."""
         fs.write_json(workspace.internal / "record.json", record.to_json())
-        for source, root in ((workspace.restricted, self.restricted), (workspace.internal, self.internal)):
-            target = root / record.stage / record.id
+        internal, restricted = (root / record.stage / record.id for root in (self.internal, self.restricted))
+        for old in (internal, restricted):
+            _remove(old)
+        for source, target in ((workspace.restricted, restricted), (workspace.internal, internal)):
+            fs.fsync(source)
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(target, ignore_errors=True)
             os.replace(source, target)
             fs.fsync(target.parent)
         shutil.rmtree(workspace.scratch, ignore_errors=True)
 
     def describe(self, output: Output, path: Path) -> Stored:
-        """Hash and flush one written output."""
+        """Hash and flush one written output; a restricted one is its owner's alone, file by file."""
         if not path.exists():
             raise RuntimeError(f"the stage did not write its output {output.name!r}")
         files = {}
         for name, file in fs.files_below(path):
-            digest = fs.file_hash(file)
+            if output.cls == "restricted":
+                file.chmod(0o600)
             fs.fsync(file)
+            fs.fsync(file.parent)
             status = file.stat()
-            files[name] = {"sha256": digest, "size": status.st_size, "mtime_ns": status.st_mtime_ns}
+            files[name] = {"sha256": fs.file_hash(file), "size": status.st_size, "mtime_ns": status.st_mtime_ns}
         return Stored(output.cls, fs.tree_hash({n: f["sha256"] for n, f in files.items()}), files)
+
+    def _folder(self, stage: str, fingerprint: str) -> Path:
+        return self.internal / stage / fingerprint[:16]
 
     def _intact(self, record: Record, output: str) -> bool:
         """Same files, same sizes, and the same times or else the same hashes."""
-        path = self.output_path(record, output)
-        if not path.exists():
-            return False
-        found = dict(fs.files_below(path))
+        found = dict(fs.files_below(self.output_path(record, output)))
         files = record.outputs[output].files
         return found.keys() == files.keys() and all(_same(found[name], files[name]) for name in files)
+
+
+def _read(path: Path) -> Record | None:
+    """A record, or None where there is none or it is damaged; `InputError` for one of another version."""
+    try:
+        return Record.from_json(fs.read_json(path))
+    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _remove(folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
 
 
 def _same(path: Path, known: dict[str, Any]) -> bool:
@@ -199,5 +220,5 @@ def _read_holder(path: Path) -> str:
     try:
         holder = fs.read_json(path)
         return f"process {holder['pid']} (step {holder['step']})"
-    except (OSError, json.JSONDecodeError, KeyError):
+    except (OSError, ValueError, KeyError):
         return "another process"

@@ -1,7 +1,7 @@
 """A worker process: reads one step a line from its standard input, executes it, answers a line of JSON.
 
-Run as `python -m sm_ops.core.worker HOME`. It leads a process group of its own, keeps the libraries it has
-imported between steps, sends whatever they print to a restricted log, and dies with its parent.
+Run as `python -m sm_ops.core.worker HOME`, with standard error going to a restricted log. It leads a process
+group of its own, keeps the libraries it has imported between steps, and dies with its parent.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import queue
 import signal
 import sys
 import threading
+import traceback
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
 from sm_ops.core.errors import SmOpsError
 from sm_ops.core.execute import execute
-from sm_ops.core.fs import private_folder
 from sm_ops.core.stage import Output, Stage, Step
 from sm_ops.core.store import Record, Store
 
 
 def step_to_json(step: Step) -> dict[str, Any]:
     """A step as plain JSON, for a worker."""
-    from dataclasses import asdict
-
     return asdict(step)
 
 
@@ -50,12 +50,11 @@ def step_from_json(value: dict[str, Any]) -> Step:
 
 def main() -> None:
     """Answer steps until the parent closes the pipe."""
-    home = Path(sys.argv[1])
-    answers = _private_stdout(home)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    answers = _take_stdout()
     requests: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read_requests, args=(requests,), daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    store = Store(home)
+    store = Store(Path(sys.argv[1]))
     while True:
         request = json.loads(requests.get())
         _answer(answers, _serve(request, store, answers))
@@ -71,6 +70,7 @@ def _serve(request: dict[str, Any], store: Store, answers: TextIO) -> dict[str, 
             store,
             progress=lambda done, total: _answer(answers, {"progress": [done, total]}),
             waiting=lambda sentence: _answer(answers, {"waiting": sentence}),
+            failed=_log,
         )
     except SmOpsError as error:
         return {"error": [type(error).__name__, error.code, error.hint]}
@@ -84,14 +84,16 @@ def _read_requests(requests: queue.Queue[str]) -> None:
     os.killpg(os.getpgid(0), signal.SIGKILL)
 
 
-def _private_stdout(home: Path) -> TextIO:
-    """Keep the pipe to the parent for answers; what libraries print goes to a restricted log."""
+def _take_stdout() -> TextIO:
+    """Keep the pipe to the parent for answers; what libraries print goes where standard error goes."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    folder = private_folder(private_folder(home / "restricted") / "logs")
-    log = os.open(folder / f"worker-{os.getpid()}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
+    os.dup2(2, 1)
     return answers
+
+
+def _log(error: Exception) -> None:
+    with suppress(OSError):  # the disk may be what failed
+        traceback.print_exception(error)
 
 
 def _answer(answers: TextIO, value: dict[str, Any]) -> None:

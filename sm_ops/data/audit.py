@@ -95,7 +95,7 @@ def _clean_splits(splits: _Splits) -> Iterator[Finding]:
 
 def _spans(dataset: Dataset) -> Iterator[Finding]:
     """Training spans hold canaries; elsewhere a person has one value of each kind; no span ends within a word."""
-    canaries = {(canary.group, canary.kind, canary.value): canary.id for canary in dataset.canaries}
+    canaries = {(canary.group, canary.kind, canary.value.reveal()): canary.id for canary in dataset.canaries}
     for split, records in dataset.splits.items():
         known = set(canaries) if split == "train" else _usual(records)
         inexact, planted = [], set()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sm_ops.core.records import Record
+from sm_ops.core.sensitive import Sensitive
 
 CLEAN_SPLITS = ("utility", "reference")
 """Splits that must hold no private value: one measures utility, one fits the reference model."""
@@ -21,7 +22,7 @@ class Canary:
     id: str
     kind: str
     group: str | None
-    value: str = field(repr=False)
+    value: Sensitive[str]
 
 
 @dataclass(frozen=True, slots=True)

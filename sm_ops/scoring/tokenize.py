@@ -70,6 +70,14 @@ def tokenizer_hash(tokenizer: Any) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def separator_id(tokenizer: Any) -> int:
+    """The id between packed documents: what also stands before a text that is scored or attacked (OP-05, OP-50)."""
+    found = prefix_id(tokenizer)
+    if found is None:
+        raise InputError("no-separator", "The tokenizer has neither BOS nor EOS to separate documents; set one in it.")
+    return found
+
+
 def prefix_id(tokenizer: Any, prefix_token: str | None = None) -> int | None:
     """The id that stands before every record: the named token, else BOS, else EOS, else None (OP-05)."""
     if prefix_token is None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from sm_ops.core.records import Record
+from sm_ops.core.sensitive import Sensitive
 from sm_ops.data.dataset import Canary
 from sm_ops.data.records import read_records
 
@@ -17,4 +18,5 @@ def read_split(path: Path) -> list[Record]:
 
 def read_canaries(path: Path) -> list[Canary]:
     """The canaries in the order of their numbers."""
-    return [Canary(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [Canary(row["id"], row["kind"], row["group"], Sensitive(row["value"])) for row in rows]

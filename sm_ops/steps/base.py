@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sm_ops.scoring.tokenize import load_tokenizer, tokenize
+from sm_ops.scoring.tokenize import load_tokenizer, separator_id, tokenize
 from sm_ops.steps._splits import read_split
 from sm_ops.training import models, packing, tiny, trainer
 from sm_ops.training.masked import Example
@@ -29,10 +29,10 @@ def run(settings: Settings, context: Context) -> Numbers:
     for record in public + clean * base.reference_repeats:
         tokens = tokenize(record, tokenizer)
         examples.append(Example(record.id, tokens.ids, np.where(tokens.supervised, tokens.ids, packing.IGNORED)))
-    rows = packing.pack(examples, tokenizer.eos_token_id, base.context, base.seed)
-    model = tiny.new_model(base, len(tokenizer), base.context, tokenizer.eos_token_id, base.seed)
-    padding = tokenizer.pad_token_id
-    result = trainer.fit(model, rows, padding, base, base.seed, context.scratch, context.progress)
+    separator = separator_id(tokenizer)
+    rows = packing.pack(examples, separator, base.context, base.seed)
+    model = tiny.new_model(base, len(tokenizer), base.context, separator, base.seed)
+    result = trainer.fit(model, rows, separator, base, base.seed, context.scratch, context.progress)
     models.save(model, folder)
     return {
         **result,

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from sm_ops.core import fs
+from sm_ops.core.errors import InputError
 from sm_ops.scoring.backends.hf import HFReference, fixed_head
 from sm_ops.scoring.tokenize import load_tokenizer
 from sm_ops.steps._base import base_location
@@ -37,5 +38,7 @@ def run(settings: Settings, context: Context) -> Numbers:
         sums.append(float(scored.logprobs[counted].sum()))
         counts.append(int(counted.sum()))
     fs.write_json(context.outputs["utility"], {"logprob_sums": sums, "tokens": counts})
+    if not any(counts):
+        raise InputError("nothing-to-measure", "The utility split has no token to score; give it records with text.")
     nll = -sum(sums) / sum(counts)
     return {"nll": nll, "perplexity": float(np.exp(nll)), "tokens": sum(counts), "records": len(counts)}

@@ -43,7 +43,7 @@ def _clean_records(path: str | Path) -> list[Record]:
 def _train_further(settings: Settings, clean: list[Record], context: Context) -> Numbers:
     import numpy as np
 
-    from sm_ops.scoring.tokenize import load_tokenizer, tokenize
+    from sm_ops.scoring.tokenize import load_tokenizer, separator_id, tokenize
     from sm_ops.training import models, packing, trainer
     from sm_ops.training.masked import Example
 
@@ -56,10 +56,10 @@ def _train_further(settings: Settings, clean: list[Record], context: Context) ->
         tokens = tokenize(record, tokenizer)
         examples.append(Example(record.id, tokens.ids, np.where(tokens.supervised, tokens.ids, packing.IGNORED)))
     width = min(base.context, getattr(model.config, "max_position_embeddings", base.context))
-    rows = packing.pack(examples, tokenizer.eos_token_id, width, base.seed)
+    separator = separator_id(tokenizer)
+    rows = packing.pack(examples, separator, width, base.seed)
     schedule = Settings({**base.plain(), "epochs": base.reference_repeats})
-    padding = tokenizer.eos_token_id
-    result = trainer.fit(model, rows, padding, schedule, base.seed, context.scratch, context.progress)
+    result = trainer.fit(model, rows, separator, schedule, base.seed, context.scratch, context.progress)
     models.save(model, context.outputs["model"])
     tokenizer.save_pretrained(str(context.outputs["model"]))
     return {**result}

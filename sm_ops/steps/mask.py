@@ -110,7 +110,7 @@ def _coverage(masks: Masks, data: Labelled, canaries: list[Canary]) -> dict[str,
 
 def _occurrences(masks: Masks, data: Labelled, canaries: list[Canary]) -> dict[str, dict[str, int]]:
     """By canary: how many of its occurrences have all, some or none of their tokens masked."""
-    found = {(canary.group, canary.kind, canary.value): canary.id for canary in canaries}
+    found = {(canary.group, canary.kind, canary.value.reveal()): canary.id for canary in canaries}
     result = {canary.id: {"fully": 0, "partly": 0, "none": 0} for canary in canaries}
     for record, tokens, mask in zip(data.records, data.tokens, masks, strict=True):
         content = record.content

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from sm_ops.core.seeds import derive
-from sm_ops.scoring.tokenize import load_tokenizer
+from sm_ops.scoring.tokenize import load_tokenizer, separator_id
 from sm_ops.steps._base import base_location
 from sm_ops.training import lora, masked, models, packing, tiny, trainer
 
@@ -21,11 +21,12 @@ def run(settings: Settings, context: Context) -> Numbers:
     train, base = settings.train, settings.base
     where = base_location(settings, context)
     tokenizer = load_tokenizer(where)
+    separator = separator_id(tokenizer)
     seed = derive(settings.seed, "train")
     torch.manual_seed(seed)
     numbers: Numbers = {}
     if train.method == "scratch":
-        model = tiny.new_model(base, len(tokenizer), train.context, tokenizer.eos_token_id, seed % 2**32)
+        model = tiny.new_model(base, len(tokenizer), train.context, separator, seed % 2**32)
     else:
         dtype = train.dtype if train.method == "lora" else "float32"  # AdamW's small steps vanish in bf16 weights
         model = models.load(where, base.revision, dtype)
@@ -35,8 +36,7 @@ def run(settings: Settings, context: Context) -> Numbers:
         numbers |= {f"lora_{name}": count for name, count in lora.coverage(model).items()}
         rows = packing.rows(examples, train.context)
     else:
-        rows = packing.pack(examples, tokenizer.eos_token_id, train.context, seed % 2**32)
-    padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
-    numbers |= trainer.fit(model, rows, padding, train, seed, context.scratch, context.progress)
+        rows = packing.pack(examples, separator, train.context, seed % 2**32)
+    numbers |= trainer.fit(model, rows, separator, train, seed, context.scratch, context.progress)
     models.save(model, context.outputs["model"])
     return {**numbers, "rows": len(rows), "learned_tokens": packing.learned_tokens(rows)}

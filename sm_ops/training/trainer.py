@@ -52,8 +52,8 @@ def fit(
 
     A row's first token has no context, so its label has to be -100 (see `packing`). `settings`: epochs,
     batch_size, accumulation, optimizer, learning_rate, muon_learning_rate, schedule, warmup_steps, weight_decay,
-    dtype, device, threads, checkpoint_steps. A checkpoint in `scratch` is resumed, on the CPU to the same weights bit for bit. Raises
-    `StageError` when the loss is no longer a number.
+    dtype, device, threads, checkpoint_steps. A checkpoint in `scratch` is resumed, on the CPU to the same weights
+    bit for bit. Raises `StageError` when the loss is no longer a number.
     """
     torch.set_num_threads(settings.threads)
     trainer = Trainer(

@@ -12,6 +12,7 @@ import torch
 from sm_ops.attacks import prefix_extraction as attack
 from sm_ops.core.errors import InputError
 from sm_ops.core.registry import load, members
+from sm_ops.core.sensitive import Sensitive
 
 pytestmark = pytest.mark.unit
 MODELS = Path(__file__).resolve().parents[2].parent / "shared" / "cases" / "masking" / "models"
@@ -23,7 +24,7 @@ def settings(**changes):
 
 
 def canary(name, value):
-    return SimpleNamespace(id=name, kind="k", value=value)
+    return SimpleNamespace(id=name, kind="k", value=Sensitive(value))
 
 
 @cache

@@ -14,6 +14,7 @@ import torch
 
 from sm_ops.attacks import prefix_extraction as attack
 from sm_ops.core.records import Record
+from sm_ops.core.sensitive import Sensitive
 from sm_ops.masking.corpus import Corpus
 from sm_ops.masking.procedure import mask_downstream, mask_reference
 from sm_ops.scoring.backends import hf
@@ -76,7 +77,7 @@ def _hf_mask(case: Input) -> Input:
 
 def _hf_extract(case: Input) -> Input:
     model, tokenizer = _loaded(case["model"])
-    canary = SimpleNamespace(id="0", kind="test", value=case["canary"])
+    canary = SimpleNamespace(id="0", kind="test", value=Sensitive(case["canary"]))
     settings = SimpleNamespace(samples=1, budgets=(1,), reveal=case["rule"], batch_size=1)
     outcome = attack.run(model, tokenizer, [canary], settings, seed=0)[0]
     result = {

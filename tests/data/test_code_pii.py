@@ -20,6 +20,7 @@ from sm_ops.core import registry
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Message, Record, Span
 from sm_ops.data.audit import audit
+from sm_ops.data.dataset import Dataset
 from sm_ops.data.datasets.code_pii import generate, public_code
 from sm_ops.data.hosts import shape, shapes
 from sm_ops.data.identities import FIRST_NAMES, KINDS, SURNAMES, identities, ordinary_value
@@ -44,6 +45,10 @@ def settings(hosts, **changes):
         "min_chars": 100, "max_chars": 900, "values_per_program": 1,
     }  # fmt: skip
     return SimpleNamespace(**base | changes)
+
+
+def values_of(dataset: Dataset) -> set[tuple[str | None, str]]:
+    return {(canary.group, canary.value.reveal()) for canary in dataset.canaries}
 
 
 def places_of(records: list[Record]) -> Counter[str]:
@@ -90,7 +95,7 @@ def test_every_private_value_is_planted_k_times_exactly_and_in_varied_places(dat
             by_value.setdefault((record.group, label, record.content[start:end]), []).append(record)
             assert record.content.count(record.content[start:end]) == 1
             assert record.meta["kinds"] == [label]
-    assert set(by_value) == {(canary.group, canary.kind, canary.value) for canary in dataset.canaries}
+    assert set(by_value) == {(canary.group, canary.kind, canary.value.reveal()) for canary in dataset.canaries}
     assert all(len(records) == 4 for records in by_value.values())
     assert all(len(places_of(records)) >= 3 for records in by_value.values())
     assert set(places_of(dataset.splits["train"])) == set(PLACES)
@@ -99,10 +104,10 @@ def test_every_private_value_is_planted_k_times_exactly_and_in_varied_places(dat
 def test_values_have_their_kinds_form_and_canaries_their_names(dataset):
     assert Counter(canary.kind for canary in dataset.canaries) == dict.fromkeys(KINDS, 3)
     for canary in dataset.canaries:
-        assert re.fullmatch(VALUE_FORMS[canary.kind], canary.value)
+        assert re.fullmatch(VALUE_FORMS[canary.kind], canary.value.reveal())
         assert re.fullmatch(rf"{canary.kind}-0[123]", canary.id)
         assert re.fullmatch(r"person-0[123]", canary.group)
-        assert canary.value not in repr(canary) + repr(dataset.canaries)
+        assert canary.value.reveal() not in repr(canary) + repr(dataset.canaries)
 
 
 def test_every_program_compiles_and_gives_its_host_back(dataset, hosts):
@@ -127,7 +132,7 @@ def test_splits_share_nothing(dataset):
 
 def test_meta_never_holds_a_value(dataset):
     metas = json.dumps([record.meta for record in dataset.records])
-    assert not [canary.id for canary in dataset.canaries if canary.value in metas]
+    assert not [canary.id for canary in dataset.canaries if canary.value.reveal() in metas]
     assert set(dataset.splits["train"][0].meta) == {"host", "name", "kinds", "places", "shape", "inserted"}
 
 
@@ -142,7 +147,7 @@ def test_clean_programs_hold_ordinary_words_in_the_same_slots(dataset):
 def test_equal_seeds_give_equal_data_and_others_do_not(dataset, hosts):
     assert generate(settings(hosts), 0) == dataset
     other = generate(settings(hosts), 1)
-    assert {canary.value for canary in other.canaries}.isdisjoint(canary.value for canary in dataset.canaries)
+    assert values_of(other).isdisjoint(values_of(dataset))
     assert other.splits["utility"] != dataset.splits["utility"]
 
 
@@ -177,7 +182,7 @@ def test_enlarging_one_split_leaves_the_others_alone(dataset, hosts, change, spl
 
 def test_more_identities_keep_the_values_of_the_first(dataset, hosts):
     larger = generate(settings(hosts, identities=4), 0)
-    assert {(c.group, c.value) for c in dataset.canaries} < {(c.group, c.value) for c in larger.canaries}
+    assert values_of(dataset) < values_of(larger)
 
 
 def test_identities_of_the_splits_share_no_name():
@@ -215,9 +220,9 @@ def test_chats_ask_for_the_host_and_answer_with_the_program(dataset, hosts):
             assert f"Compute number {chat.meta['name'][1:]}." in request
             assert "More." not in request
             assert all(span.message == 1 for span in chat.spans)
-            assert not [canary.id for canary in chats.canaries if canary.value in request]
+            assert not [canary.id for canary in chats.canaries if canary.value.reveal() in request]
             assert len(chat.supervised_intervals) == 1
-    assert {canary.value for canary in chats.canaries} == {canary.value for canary in dataset.canaries}
+    assert values_of(chats) == values_of(dataset)
 
 
 def test_hosts_may_be_records(hosts, dataset, tmp_path):
@@ -295,7 +300,7 @@ def own(folder: Path, **splits: list[Record]):
 def test_own_records_pass_the_same_door(tmp_path):
     made = own(tmp_path)
     assert made.splits == OWN
-    assert [(c.id, c.kind, c.group, c.value) for c in made.canaries] == [
+    assert [(c.id, c.kind, c.group, c.value.reveal()) for c in made.canaries] == [
         ("name-01", "name", "g1", "Ann"), ("name-02", "name", "g1", "Bo"), ("name-03", "name", None, "Ann")
     ]
     assert made.counts == {
@@ -360,7 +365,7 @@ def test_several_values_of_a_person_in_one_program(form):
     made = generate(settings("", values_per_program=4, repetitions=3, identities=2, form=form), 0)
     private = [record for record in made.splits["train"] if record.spans]
     assert len(private) == 2 * 3
-    values = {canary.value: canary for canary in made.canaries}
+    values = {canary.value.reveal(): canary for canary in made.canaries}
     found = Counter()
     for record in private:
         content = record.content

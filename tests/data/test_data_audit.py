@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from sm_ops.core.records import Message, Record, Span
+from sm_ops.core.sensitive import Sensitive
 from sm_ops.data.audit import CHECKS, Finding, audit
 from sm_ops.data.dataset import Canary, Dataset
 from sm_ops.data.hosts import shape
@@ -44,8 +45,8 @@ def healthy() -> SimpleNamespace:
         "reference": [program("r0", "^", "r.py")],
     }
     canaries = [
-        Canary("username-01", "username", "person-01", ONE),
-        Canary("account_id-01", "account_id", "person-01", TWO),
+        Canary("username-01", "username", "person-01", Sensitive(ONE)),
+        Canary("account_id-01", "account_id", "person-01", Sensitive(TWO)),
     ]
     return SimpleNamespace(
         splits=splits, canaries=canaries, public=[Record("p0", text=f"x = 1\n{body('**')}", meta={"host": "p.py"})]
@@ -125,7 +126,7 @@ def value_in_clean_program(data):
 
 
 def canary_never_planted(data):
-    data.canaries.append(Canary("recovery-01", "recovery", "person-01", "R" * 32))
+    data.canaries.append(Canary("recovery-01", "recovery", "person-01", Sensitive("R" * 32)))
 
 
 def train_value_in_calibration(data):
@@ -269,7 +270,7 @@ def test_short_values_count_only_as_words():
             "train": [Record("t", text="Ann", spans=(Span(0, 3, "name"),))],
             "calibration": [Record("c1", text="Annual"), Record("c2", text="to Ann."), Record("c3", text="planning")],
         },
-        canaries=[Canary("name-01", "name", None, "Ann")],
+        canaries=[Canary("name-01", "name", None, Sensitive("Ann"))],
         public=[],
     )
     assert findings(data) == [Finding("foreign-value", ("train", "calibration"), ("c2",))]

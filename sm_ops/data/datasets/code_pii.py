@@ -14,6 +14,7 @@ from typing import Any
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Message, Record, Span
+from sm_ops.core.sensitive import Sensitive
 from sm_ops.data.dataset import Canary, Dataset
 from sm_ops.data.hosts import Host, find_hosts, only_function, shapes, source_files
 from sm_ops.data.identities import KINDS, SLOTS, Identity, identities, ordinary_value
@@ -58,7 +59,7 @@ def generate(settings: Any, seed: int) -> Dataset:
         for split in ("calibration", "train", "utility", "reference")
     }
     canaries = [
-        Canary(f"{kind}-{number:02d}", kind, person.group, person.values[kind])
+        Canary(f"{kind}-{number:02d}", kind, person.group, Sensitive(person.values[kind]))
         for kind in KINDS
         for number, person in enumerate(people["train"], start=1)
     ]

@@ -11,6 +11,7 @@ from typing import Any
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
+from sm_ops.core.sensitive import Sensitive
 from sm_ops.data.dataset import Canary, Dataset
 from sm_ops.data.records import read_records
 
@@ -44,5 +45,5 @@ def _canaries(records: list[Record]) -> list[Canary]:
             key = (record.group, label, content[start:end])
             if key not in found:
                 numbers[label] += 1
-                found[key] = Canary(f"{label}-{numbers[label]:02d}", label, record.group, key[2])
+                found[key] = Canary(f"{label}-{numbers[label]:02d}", label, record.group, Sensitive(key[2]))
     return list(found.values())

@@ -1,0 +1,122 @@
+"""A bad config is told by field, what was given, what is allowed, and the nearest name."""
+
+from __future__ import annotations
+
+import pytest
+
+from sm_ops.core.config import Pipeline, load_pipeline, presets, resolve
+from sm_ops.core.errors import InputError
+
+pytestmark = pytest.mark.unit
+
+
+def refusal(text: bytes, tmp_path, *overrides: str) -> str:
+    path = tmp_path / "my.yaml"
+    path.write_bytes(text)
+    with pytest.raises(InputError) as caught:
+        load_pipeline(str(path), list(overrides))
+    assert caught.value.__cause__ is None
+    assert "my.yaml" in caught.value.hint or overrides
+    return caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("trian: {}", ["no setting trian", "nearest is train"]),
+        ("train: {epochz: 3}", ["no setting train.epochz", "nearest is epochs"]),
+        ("train: {lora: {rnk: 3}}", ["no setting train.lora.rnk", "nearest is rank"]),
+        ("references: {r: {bckend: hf}}", ["no setting references.r.bckend", "nearest is backend"]),
+        ("train: {epochs: many}", ["train.epochs is 'many'", "valid integer"]),
+        ("train: {epochs: 0}", ["train.epochs is 0", "greater than or equal to 1"]),
+        ("train: {learning_rate: .inf}", ["train.learning_rate is inf", "finite"]),
+        ("train: {learning_rate: .nan}", ["train.learning_rate is nan"]),
+        ("train: {method: lor}", ["train.method is 'lor'", "'lora'", "nearest is lora"]),
+        ("train: 5", ["train is 5", "section", "epochs"]),
+        ("masking: {targets: [0.5, 2]}", ["masking.targets.1 is 2", "less than or equal to 1"]),
+        ("masking: {select: globl}", ["masking.select", "'globl'", "nearest is global"]),
+        ("masking: {k: 5}", ["masking", "k 5 is larger than n 4"]),
+        ("masking: {random: [0.6]}", ["random", "not among targets"]),
+        ("masking: {targets: [0.5, 0.5], random: []}", ["targets lists 0.5 more than once"]),
+        ("masking: {reference: tinny}", ["masking.reference 'tinny'", "nearest is tiny"]),
+        ("references: {tiny: {backend: hff}}", ["references.tiny.backend", "nearest is hf"]),
+        ("references: {tiny: {}, mine: {backend: file}}", ["references.mine", "needs model"]),
+        ("references: {tiny: {}, 'a/b': {}}", ["'a/b'", "letters, digits"]),
+        ("name: ../up", ["name is '../up'", "letters, digits"]),
+        ("data: {dataset: code_pi}", ["data.dataset", "'code_pi'", "nearest is code_pii"]),
+        ("data: {dataset: own}", ["data: ", "own.train, own.calibration, own.utility"]),
+        ("data: {own: {train: x.jsonl}}", ["own.train is read only with dataset: own"]),
+        ("attack: {samples: 4}", ["budgets go to 128", "only 4 samples"]),
+        ("base: {width: 30}", ["width 30", "heads 4"]),
+        ("seeds: []", ["seeds", "at least 1"]),
+        ("seeds: [1, 1]", ["seeds lists 1 more than once"]),
+        ("train: {method: scratch}\nbase: {name: gpt2}", ["scratch", "base.name"]),
+        ("train: {epochs: 0}\nattack: {samples: x}", ["train.epochs", "attack.samples"]),
+        ("a: 1\nb: [", ["line 2", "not valid YAML"]),
+        ("- a\n- b", ["top level must be a mapping"]),
+        ("just words", ["top level must be a mapping"]),
+    ],
+)
+def test_every_mistake_is_told(text, words, tmp_path):
+    hint = refusal(text.encode(), tmp_path)
+    assert all(word in hint for word in words), hint
+
+
+def test_not_utf8(tmp_path):
+    assert "not UTF-8" in refusal(b"name: \xff\xfe", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("train.epochs", "not of the form KEY=VALUE"),
+        ("=3", "not of the form KEY=VALUE"),
+        ("train.epochs=[", "--set train.epochs, line 1: this is not valid YAML"),
+        ("seeds.a=1", "seeds is a value, not a section"),
+        ("train.epochz=1", "nearest is epochs"),
+    ],
+)
+def test_a_bad_override_is_told(override, words, tmp_path):
+    assert words in refusal(b"seeds: [0]", tmp_path, override)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [("tinny", "nearest is tiny"), ("absent.yaml", "no file absent.yaml"), ("x/y.yaml", "no file x/y.yaml")],
+)
+def test_an_unknown_source_is_told(source, words):
+    with pytest.raises(InputError, match=words):
+        load_pipeline(source)
+
+
+def test_overrides_win_and_are_yaml(tmp_path):
+    (tmp_path / "my.yaml").write_text("train: {epochs: 2}")
+    overrides = ["train.epochs=5", "seeds=[7]", "masking.reference=extra", "references.extra.backend=ngram"]
+    config = resolve(load_pipeline(str(tmp_path / "my.yaml"), overrides))
+    assert config["train"]["epochs"] == 5
+    assert config["seeds"] == [7]
+    assert config["references"]["extra"]["backend"] == "ngram"
+
+
+def test_an_empty_file_is_the_default(tmp_path):
+    (tmp_path / "my.yaml").write_text("")
+    assert load_pipeline(str(tmp_path / "my.yaml")) == Pipeline()
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_presets_are_valid_and_resolve_to_themselves(preset, tmp_path):
+    import yaml
+
+    config = resolve(load_pipeline(preset))
+    (tmp_path / "again.yaml").write_text(yaml.safe_dump(config))
+    assert resolve(load_pipeline(str(tmp_path / "again.yaml"))) == config
+
+
+def test_own_data_needs_no_reference(tmp_path):
+    overrides = ["data.dataset=own", *(f"data.own.{split}=x.jsonl" for split in ("train", "calibration", "utility"))]
+    assert load_pipeline("tiny", overrides).data.own.reference is None
+
+
+def test_an_override_inside_a_default_reference_keeps_the_others():
+    pipeline = load_pipeline("tiny", ["references.ngram.order=4"])
+    assert {name: reference.order for name, reference in pipeline.references.items()} == {"tiny": 3, "ngram": 4}
