@@ -11,8 +11,8 @@ from sm_ops.core import fs, registry
 from sm_ops.core.seeds import derive
 from sm_ops.scoring.tokenize import load_tokenizer
 from sm_ops.steps._base import base_location
+from sm_ops.steps._models import measured_model
 from sm_ops.steps._splits import read_canaries
-from sm_ops.training import models
 
 if TYPE_CHECKING:
     from sm_ops.core.settings import Settings
@@ -23,15 +23,11 @@ def run(settings: Settings, context: Context) -> Numbers:
     """Outcomes by canary, as numbers; never a continuation."""
     attack = settings.attack
     torch.set_num_threads(attack.threads)
-    where = base_location(settings, context)
-    folder = context.inputs.get("model")
-    if folder:
-        model = models.load_trained(folder, where, settings.base.revision, attack.device)
-    else:
-        model = models.load(where, settings.base.revision).to(models.pick_device(attack.device))
+    model = measured_model(settings, context, attack.device)
+    tokenizer = load_tokenizer(base_location(settings, context))
     canaries = read_canaries(context.inputs["canaries"])
     member = registry.load("attack", attack.name)
-    outcomes = member.run(model, load_tokenizer(where), canaries, attack, derive(settings.seed, "attack"))
+    outcomes = member.run(model, tokenizer, canaries, attack, derive(settings.seed, "attack"))
     fs.write_json(context.outputs["outcomes"], [asdict(outcome) for outcome in outcomes])
     hits = sum(outcome.first_approx is not None for outcome in outcomes)
     return {"extracted": hits, "canaries": len(outcomes)}

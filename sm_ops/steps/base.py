@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from sm_ops.scoring.tokenize import load_tokenizer, separator_id, tokenize
+from sm_ops.scoring.tokenize import load_tokenizer, separator_id, tokenize_all
 from sm_ops.steps._splits import read_split
 from sm_ops.training import models, packing, tiny, trainer
-from sm_ops.training.masked import Example
+from sm_ops.training.masked import unmasked
 
 if TYPE_CHECKING:
     from sm_ops.core.settings import Settings
@@ -25,10 +23,8 @@ def run(settings: Settings, context: Context) -> Numbers:
     texts = [record.content for record in public + clean]
     tiny.train_tokenizer(texts, base.vocab_size, folder)
     tokenizer = load_tokenizer(str(folder))
-    examples = []
-    for record in public + clean * base.reference_repeats:
-        tokens = tokenize(record, tokenizer)
-        examples.append(Example(record.id, tokens.ids, np.where(tokens.supervised, tokens.ids, packing.IGNORED)))
+    records = public + clean * base.reference_repeats
+    examples = unmasked(records, tokenize_all(records, tokenizer))
     separator = separator_id(tokenizer)
     rows = packing.pack(examples, separator, base.context, base.seed)
     model = tiny.new_model(base, len(tokenizer), base.context, separator, base.seed)

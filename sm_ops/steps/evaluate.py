@@ -12,8 +12,8 @@ from sm_ops.core.errors import InputError
 from sm_ops.scoring.backends.hf import HFReference, fixed_head
 from sm_ops.scoring.tokenize import load_tokenizer
 from sm_ops.steps._base import base_location
+from sm_ops.steps._models import measured_model
 from sm_ops.steps._splits import read_split
-from sm_ops.training import models
 
 if TYPE_CHECKING:
     from sm_ops.core.settings import Settings
@@ -24,13 +24,8 @@ def run(settings: Settings, context: Context) -> Numbers:
     """Summed log probability and count of the eligible tokens of every held-out record (B.2; OP-60)."""
     evaluate = settings.evaluate
     torch.set_num_threads(evaluate.threads)
-    where = base_location(settings, context)
-    tokenizer = load_tokenizer(where)
-    folder = context.inputs.get("model")
-    if folder:
-        model = models.load_trained(folder, where, settings.base.revision, evaluate.device)
-    else:
-        model = models.load(where, settings.base.revision).to(models.pick_device(evaluate.device))
+    model = measured_model(settings, context, evaluate.device)
+    tokenizer = load_tokenizer(base_location(settings, context))
     scorer = HFReference(model, tokenizer, fixed_head(tokenizer), evaluate.token_budget)
     sums, counts = [], []
     for scored in scorer.score(read_split(context.inputs["utility"]), progress=context.progress):

@@ -41,22 +41,17 @@ def _clean_records(path: str | Path) -> list[Record]:
 
 
 def _train_further(settings: Settings, clean: list[Record], context: Context) -> Numbers:
-    import numpy as np
-
-    from sm_ops.scoring.tokenize import load_tokenizer, separator_id, tokenize
+    from sm_ops.scoring.tokenize import load_tokenizer, separator_id, tokenize_all
     from sm_ops.training import models, packing, trainer
-    from sm_ops.training.masked import Example
+    from sm_ops.training.masked import unmasked
 
     base, reference = settings.base, settings.reference
     where = str(context.inputs.get("base", reference.model or base.name))
     tokenizer = load_tokenizer(where)
     model = models.load(where, reference.revision)
-    examples = []
-    for record in clean:
-        tokens = tokenize(record, tokenizer)
-        examples.append(Example(record.id, tokens.ids, np.where(tokens.supervised, tokens.ids, packing.IGNORED)))
     width = min(base.context, getattr(model.config, "max_position_embeddings", base.context))
     separator = separator_id(tokenizer)
+    examples = unmasked(clean, tokenize_all(clean, tokenizer))
     rows = packing.pack(examples, separator, width, base.seed)
     schedule = Settings({**base.plain(), "epochs": base.reference_repeats})
     result = trainer.fit(model, rows, separator, schedule, base.seed, context.scratch, context.progress)

@@ -6,13 +6,16 @@ keep their id and stay in the context). `datasets.load_dataset("parquet", ...)` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from sm_ops.core.errors import InputError
+from sm_ops.core.records import Record
+from sm_ops.core.tokens import Tokens
+from sm_ops.masking.labels import labels
 
 FORMAT = "masked/1"
 
@@ -24,6 +27,14 @@ class Example:
     id: str
     ids: np.ndarray
     labels: np.ndarray
+
+
+def unmasked(records: Sequence[Record], tokens: Sequence[Tokens]) -> list[Example]:
+    """Examples of which everything supervised is learned."""
+    return [
+        Example(record.id, own.ids, labels(own.ids, own.supervised, np.zeros(len(own), bool)))
+        for record, own in zip(records, tokens, strict=True)
+    ]
 
 
 def write(path: Path, examples: Iterable[Example]) -> None:
