@@ -11,7 +11,7 @@ from typing import Any
 from sm_ops.evaluation.frontier import family
 from sm_ops.masking.conditions import BASE
 from sm_ops.report.labels import label_ends, label_lines, label_points
-from sm_ops.report.words import decimal, percent, share
+from sm_ops.report.words import percent, share
 
 Json = dict[str, Any]
 
@@ -48,7 +48,7 @@ _STYLE: Any = {
 _FONTS = "'DejaVu Sans',Verdana,Arial,sans-serif"
 _WIDTH = 640  # in pixels, where no style sheet says otherwise
 _REFERENCE = r'(?:(?<=url\()|(?<=href="))#([\w-]+)'
-_ABOVE = {"loc": "lower left", "bbox_to_anchor": (0, 1.02), "ncols": 3}
+_ABOVE = {"loc": "lower left", "bbox_to_anchor": (0, 1.02), "ncols": 3, "columnspacing": 1.0, "handlelength": 1.2}
 
 
 def frontier_svg(results: Json) -> str:
@@ -62,7 +62,7 @@ def frontier_svg(results: Json) -> str:
         _points(axes, rows, seeds, x=_nll, y=_rate)
         _floor(axes, results)
         axes.plot([], [], ".", color=FAINT, markersize=4, label="one seed")
-        axes.errorbar([], [], yerr=[], fmt="o", color=FAINT, label="all seeds, 95 % interval")
+        axes.errorbar([], [], yerr=[], fmt="o", color=FAINT, label="95 % interval")
         axes.legend(**_ABOVE)
         axes.set(xlabel="held-out NLL, nats per token (left is better)", ylim=(-4, 104))
         axes.set_ylabel("canaries extracted, % (down is better)")
@@ -159,11 +159,8 @@ def _floor(axes: Any, results: Json) -> None:
     """The base model never saw the canaries: what it extracts is chance."""
     for row in results["rows"]:
         if row["condition"] == BASE and _attacked(row):
-            axes.axhline(_rate(row), color=COLOURS["base"], linewidth=1, linestyle=(0, (1, 2)))
-            floor = f"chance floor {percent(share(row['extraction_approx']))} (base model, NLL {decimal(row['nll'])})"
-            where = {"xycoords": ("axes fraction", "data"), "xytext": (0, 3), "textcoords": "offset points"}
-            style = {"ha": "right", "va": "bottom", "fontsize": 8, "color": COLOURS["base"]}
-            axes.annotate(floor, (1, _rate(row)), **where, **style)
+            floor = f"chance floor {percent(share(row['extraction_approx']))}"
+            axes.axhline(_rate(row), color=COLOURS["base"], linewidth=1, linestyle=(0, (1, 2)), label=floor)
 
 
 def _root(x: Any) -> Any:
