@@ -1,7 +1,7 @@
 """Muon for the hidden matrices and AdamW for the rest, as one optimiser.
 
-On small models trained for a minute Muon reaches in one pass what AdamW does not reach in two
-(`python benchmarks/optimisers.py`), which is what lets the preset `tiny` use real programs.
+On small models trained for a minute, equal steps bring Muon much further (`python benchmarks/optimisers.py`), which is
+what lets the preset `tiny` use real programs.
 """
 
 from __future__ import annotations
