@@ -216,9 +216,12 @@ def validate(
     if to_json:
         print(json.dumps(resolved, indent=1))
         return
-    from sm_ops.stages import plan
+    from sm_ops.core.errors import InputError
+    from sm_ops.stages import absent_places, plan
     from sm_ops.training import recipe
 
+    if absent := absent_places(resolved):
+        raise InputError("no-place", f"{absent[0]} names a file or folder that is not there; correct the path.")
     steps = len(plan(resolved))
     facts = recipe.check(resolved)
     if as_json:

@@ -19,8 +19,9 @@ from sm_ops.stages import STAGES, plan
 
 def listing(what: str, config: str) -> list[dict[str, Any]]:
     """Rows of one list; `InputError` names the lists there are."""
-    if what in KINDS:
-        return [{"name": name, "module": module} for name, module in members(what).items()]
+    kind = what.removesuffix("s")
+    if kind in KINDS:
+        return [{"name": name, "module": module} for name, module in members(kind).items()]
     lists = {
         "stages": lambda: [_stage_row(stage) for stage in STAGES],
         "steps": lambda: [
@@ -31,7 +32,8 @@ def listing(what: str, config: str) -> list[dict[str, Any]]:
         "presets": lambda: [{"name": name} for name in presets()],
     }
     if what not in lists:
-        raise InputError("unknown-list", f"There is no list {what!r}; {did_you_mean(what, [*lists, *KINDS])}.")
+        known = [*lists, *(f"{kind}s" for kind in KINDS)]
+        raise InputError("unknown-list", f"There is no list {what!r}; {did_you_mean(what, known)}.")
     return lists[what]()
 
 

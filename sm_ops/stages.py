@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from sm_ops.core.settings import Settings
@@ -182,6 +182,12 @@ def plan(config: dict[str, Any]) -> list[Step]:
             steps.append(_step(ATTACK, config, inputs=canaries | base | model, cell=cell, own=own))
             steps.append(_step(EVALUATE, config, inputs=utility | base | model, cell=cell))
     return steps
+
+
+def absent_places(config: dict[str, Any]) -> list[str]:
+    """The data's settings that name a file or folder which is not there."""
+    named = {dotted: Settings(config).at(dotted) for dotted in SYNTHESIZE.places}
+    return [dotted for dotted, place in named.items() if place is not None and not Path(place).exists()]
 
 
 def _step(

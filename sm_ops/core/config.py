@@ -322,7 +322,7 @@ def _sentence(detail: Any) -> str:
         known = _fields_at(detail["loc"][:-1])
         return f"there is no setting {path}; {did_you_mean(str(detail['loc'][-1]), known)}"
     message = detail["msg"].removeprefix("Value error, ")
-    message = message[0].lower() + message[1:]
+    message = (message[0].lower() + message[1:]).replace("tuple", "list")
     if detail["type"] == "value_error":
         return f"{path}: {message}" if path else message
     if detail["type"] == "model_type":

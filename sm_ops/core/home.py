@@ -76,5 +76,6 @@ def find_run(home: Path, name: str | None = None) -> Run:
     runs = [run for run in all_runs(home) if name is None or run.id.startswith(name)]
     if not runs:
         wanted = f" named {name!r}" if name else ""
-        raise InputError("no-run", f"There is no finished run{wanted} under {home}; make one with: sm-ops run")
+        advice = "see: sm-ops ls runs" if all_runs(home) else "make one with: sm-ops run"
+        raise InputError("no-run", f"There is no finished run{wanted} under {home}; {advice}")
     return runs[-1]

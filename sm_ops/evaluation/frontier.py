@@ -65,12 +65,16 @@ def claims(rows: Iterable[Mapping[str, Any]]) -> list[Claim]:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """`judge` gets the points by condition; `needs` are conditions or families that must be among them."""
+    """`judge` gets the points by condition; `needs` are conditions or families that must be among them.
+
+    With `leak` the check compares with what unmasked training leaks, and is undefined where that is nothing.
+    """
 
     name: str
     sentence: str
     needs: tuple[str, ...]
     judge: Callable[[dict[str, Point]], tuple[bool, str]]
+    leak: bool = True
 
 
 def _judge(check: _Check, points: dict[str, Point]) -> Claim:
@@ -78,6 +82,8 @@ def _judge(check: _Check, points: dict[str, Point]) -> Claim:
     missing = [need for need in check.needs if need not in present]
     if missing:
         return Claim(check.name, check.sentence, None, f"this run has not measured {' and '.join(missing)}")
+    if check.leak and not points["unmasked"].extraction:
+        return Claim(check.name, check.sentence, None, "training without a mask leaked nothing to compare with")
     passed, detail = check.judge(points)
     return Claim(check.name, check.sentence, passed, detail)
 
@@ -136,6 +142,7 @@ _CHECKS = (
         "Training without a mask leaks at least 60 % of the canaries.",
         ("unmasked",),
         _unmasked_leaks,
+        leak=False,
     ),
     _Check(
         "sm95-protects",
@@ -148,6 +155,7 @@ _CHECKS = (
         "The oracle leaks no more than SM95 plus five points.",
         ("oracle", "SM95"),
         _oracle_is_no_worse,
+        leak=False,
     ),
     _Check(
         "random-leaks",
@@ -160,6 +168,7 @@ _CHECKS = (
         "For every random and Goldfish point a surprise-masking point leaks no more at no worse NLL.",
         ("SM", *BASELINES),
         _baselines_are_matched,
+        leak=False,
     ),
     _Check(
         "cheap-protection",

@@ -26,6 +26,6 @@ def run(settings: Settings, context: Context) -> Numbers:
     findings = audit(dataset, public)
     if findings:
         more = f"; and {len(findings) - 1} more findings" if len(findings) > 1 else ""
-        raise StageError("audit-failed", f"{findings[0].sentence}{more}.")
+        raise StageError("audit-failed", f"{findings[0].sentence}{more}; change or leave out these records.")
     fs.write_json(context.outputs["findings"], [asdict(finding) for finding in findings])
     return {"findings": len(findings), "records": sum(map(len, splits.values()))}

@@ -103,3 +103,11 @@ def test_pareto_by_brute_force() -> None:
             if not any(a <= x and b <= y and (a < x or b < y) for a, b in values)
         }
         assert set(pareto(points)) == best
+
+
+def test_nothing_is_claimed_against_a_training_that_leaked_nothing():
+    quiet = [{"condition": name, "extraction_approx": {"k": 0, "n": 24}, "nll": 5.0}
+             for name in ("base", "unmasked", "oracle", "SM95", "random95", "goldfish3")]  # fmt: skip
+    passed = {claim.name: claim.passed for claim in claims(quiet)}
+    assert passed["unmasked-leaks"] is False
+    assert [passed[name] for name in ("sm95-protects", "random-leaks", "cheap-protection")] == [None, None, None]
