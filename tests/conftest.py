@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 os.environ |= {
@@ -13,6 +14,9 @@ os.environ |= {
     "DO_NOT_TRACK": "true",
     "NO_COLOR": "1",
 }
+
+# A background job without job control ignores Ctrl-C, and its children would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
 from driving import SMALLEST, run_cli
