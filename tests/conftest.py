@@ -15,13 +15,13 @@ os.environ |= {
     "NO_COLOR": "1",
 }
 
-# A background job without job control ignores Ctrl-C, and its children would inherit that.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
 import pytest
 from driving import SMALLEST, run_cli
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# A background job without job control ignores Ctrl-C, and its children would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
