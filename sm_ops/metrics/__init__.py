@@ -1,7 +1,33 @@
-"""Measures that know nothing of models or masks: ranking, counts and rates, intervals (NumPy)."""
+"""Measures that know nothing of models or masks: counts, ranking, intervals, correlation, tasks (NumPy)."""
 
-from sm_ops.metrics.counts import Confusion, confusion
-from sm_ops.metrics.intervals import clustered_rate, standard_error, wilson
+from sm_ops.metrics.counts import Confusion, category_view, confusion
+from sm_ops.metrics.intervals import (
+    clopper_pearson,
+    clustered_rate,
+    hits_needed,
+    lower_bound,
+    standard_error,
+    wilson,
+)
 from sm_ops.metrics.ranking import auroc
+from sm_ops.metrics.statistics import pearson, standardised
+from sm_ops.metrics.tasks import completion_nll, display_at, pass_at, usd_per_million
 
-__all__ = ["Confusion", "auroc", "clustered_rate", "confusion", "standard_error", "wilson"]
+__all__ = [
+    "Confusion",
+    "auroc",
+    "category_view",
+    "clopper_pearson",
+    "clustered_rate",
+    "completion_nll",
+    "confusion",
+    "display_at",
+    "hits_needed",
+    "lower_bound",
+    "pass_at",
+    "pearson",
+    "standard_error",
+    "standardised",
+    "usd_per_million",
+    "wilson",
+]

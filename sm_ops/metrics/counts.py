@@ -46,5 +46,17 @@ def confusion(predicted: np.ndarray, gold: np.ndarray) -> Confusion:
     return Confusion(tp=tp, fp=fp, fn=fn, tn=len(gold) - tp - fp - fn)
 
 
+def category_view(own: np.ndarray, other: np.ndarray, documents: np.ndarray | None = None) -> np.ndarray:
+    """Which units count for a category (bool): not those of other categories, unless they also belong to it.
+
+    `own`, `other` say which units belong to the category and to any other one. With `documents` (each unit's
+    document number) only documents that hold a unit of the category count: the family view (section 7).
+    Count `predicted[view]` against `own[view]`.
+    """
+    own, other = np.asarray(own, bool), np.asarray(other, bool)
+    view = own | ~other
+    return view if documents is None else view & np.isin(documents, np.unique(documents[own]))
+
+
 def _ratio(numerator: int, denominator: int) -> float | None:
     return numerator / denominator if denominator else None

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sm_ops.core.errors import InputError
+from sm_ops.metrics import (
+    category_view,
+    completion_nll,
+    confusion,
+    display_at,
+    pass_at,
+    pearson,
+    standardised,
+    usd_per_million,
+)
+
+pytestmark = pytest.mark.unit
+
+
+def test_pearson_by_hand():
+    assert pearson([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(0.8)
+    assert pearson([1e200, 2e200, 3e200], [3e-200, 2e-200, 1e-200]) == pytest.approx(-1.0)
+    assert pearson([0.0, 1.0], [5.0, 6.0]) == 1.0
+
+
+@pytest.mark.parametrize(("x", "y"), [([], []), ([1], [2]), ([0.1] * 3, [1, 2, 3]), ([1, 2, 3], [0.1] * 3)])
+def test_pearson_is_undefined_for_one_point_or_without_variance(x, y):
+    assert pearson(x, y) is None
+
+
+def test_standardised_features_weigh_equally():
+    # means 2 and 10, population deviations 1 and 10 (not the sample ones)
+    got = standardised([[3, 2, 0], [20, 0, 10]], [[1, 3], [0, 20]])
+    assert got.tolist() == [1.0, -0.5, -1.0]
+    with pytest.raises(InputError, match="Feature 1"):
+        standardised([[1], [2]], [[0, 1], [0.1, 0.1, 0.1]])
+
+
+def test_category_leaves_other_categories_out_unless_they_overlap():
+    own = np.array([1, 1, 0, 0, 0, 0], bool)
+    other = np.array([0, 1, 1, 0, 0, 0], bool)
+    documents = np.array([0, 0, 0, 0, 1, 1])
+    assert category_view(own, other).tolist() == [True, True, False, True, True, True]
+    assert category_view(own, other, documents).tolist() == [True, True, False, True, False, False]
+    view = category_view(own, other, documents)
+    counts = confusion(np.ones(6, bool)[view], own[view])
+    assert (counts.tp, counts.fp, counts.fn, counts.tn) == (2, 1, 0, 0)
+    assert not category_view(np.zeros(3), np.zeros(3), np.zeros(3)).any()
+
+
+def test_tasks_by_hand():
+    assert pass_at([[0, 0, 1], [0, 0, 0], [1, 1, 1]]) == 2 / 3
+    assert pass_at([]) is None
+    assert display_at({"a": [[1], [0], [0], [0]], "b": [[0, 1]]}) == 0.625
+    assert display_at({}) is None
+    with pytest.raises(InputError, match="b, c"):
+        display_at({"a": [[1]], "b": [], "c": []})
+
+
+def test_completions_weigh_equally():
+    assert completion_nll([[-1.0] * 4, [-5.0]]) == 3.0
+    assert completion_nll([]) is None
+    with pytest.raises(InputError, match="no scored token"):
+        completion_nll([[-1.0], []])
+
+
+def test_cost_counts_cached_input_at_its_own_price():
+    costs = {"input_price": 5e-6, "cached_price": 5e-7, "output_price": 3e-5}
+    tokens = {"source_tokens": 1000, "input_tokens": 3000, "cached_tokens": 1000, "output_tokens": 100}
+    # 2000 * 5e-6 + 1000 * 5e-7 + 100 * 3e-5 = 0.0135 dollars for 1000 tokens, and 0.002 for the selector
+    assert usd_per_million(**tokens, **costs) == pytest.approx(13.5)
+    assert usd_per_million(**tokens, **costs, selector_usd=0.002) == pytest.approx(15.5)
+    assert usd_per_million(**{**tokens, "source_tokens": 0}, **costs) is None
