@@ -13,11 +13,14 @@ from sm_ops.masking.targets import target_tokens
 pytestmark = pytest.mark.unit
 
 
-def test_overlap_and_largest_overlap_equal_sets_of_characters():
+@pytest.mark.usefixtures("both_ways")
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_overlap_and_largest_overlap_equal_sets_of_characters(shuffled):
     rng = np.random.default_rng(7)
     for _ in range(400):
         own, other = (brute_force.random_offsets(rng, int(rng.integers(0, 12))) for _ in range(2))
-        other = rng.permutation(other)
+        if shuffled:
+            own, other = rng.permutation(own), rng.permutation(other)
         assert overlap(*own.T, *other.T).tolist() == brute_force.overlap(own, other)
         values = rng.integers(0, 5, len(other)).astype(float)
         largest = largest_overlap(*own.T, *other.T, values)
