@@ -33,7 +33,8 @@ KINDS = {
     for kind in (
         Kind("dataset", "sm_ops.data.datasets", ("generate",)),
         Kind("reference", "sm_ops.scoring.backends", ("load",)),
-        Kind("rule", "sm_ops.masking.rules", ("select", "levels")),
+        Kind("window", "sm_ops.masking.intervals", ("intervals",)),
+        Kind("rule", "sm_ops.masking.rules", ("select", "levels", "at")),
         Kind("baseline", "sm_ops.masking.baselines", ("mask",)),
         Kind("attack", "sm_ops.attacks", ("run",)),
     )

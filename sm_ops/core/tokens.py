@@ -32,9 +32,19 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A record's reference tokens with log probabilities in nats on the grid of OP-04 (NaN = missing)."""
+    """A record's reference tokens with log probabilities in nats on the grid of OP-04 (NaN = missing).
+
+    With `violating`, the log probabilities under a prompt that asks to keep the target content, `logprobs` are
+    those under the compliant prompt, and the score is the prompted contrast.
+    """
 
     id: str
     group: str | None
     tokens: Tokens
     logprobs: np.ndarray
+    violating: np.ndarray | None = None
+
+    @property
+    def surprise(self) -> np.ndarray:
+        """How suspicious each token is (float64; NaN = missing): -ln p, or the prompted contrast (paper D.4)."""
+        return -self.logprobs if self.violating is None else self.violating - self.logprobs

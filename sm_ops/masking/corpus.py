@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored
 
 
@@ -15,30 +16,37 @@ from sm_ops.core.tokens import Scored
 class Corpus:
     """Concatenated records: record r owns the positions `bounds[r]:bounds[r + 1]`.
 
-    `ids` int64, `logprobs` float64 in nats (NaN = missing) and `eligible` bool (OP-03) have one entry per
-    token; `groups` int64 has one per record, and a record without a group key has its own number (OP-15).
+    `ids` int64, `surprise` float64 (larger = more suspicious, NaN = missing), `eligible` bool (OP-03) and the
+    character offsets `starts` and `ends` int64 have one entry per token; `groups` int64 has one per record, and a
+    record without a group key has its own number (OP-15). Interval windows also need the `records` themselves.
     """
 
     ids: np.ndarray
-    logprobs: np.ndarray
+    surprise: np.ndarray
     eligible: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
     bounds: np.ndarray
     groups: np.ndarray
+    records: Sequence[Record] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @classmethod
-    def from_scored(cls, records: Sequence[Scored]) -> Corpus:
-        """Concatenate scored records in the given order."""
-        keys = [(index, None) if record.group is None else (None, record.group) for index, record in enumerate(records)]
+    def from_scored(cls, scored: Sequence[Scored], records: Sequence[Record] | None = None) -> Corpus:
+        """Concatenate scored records in the given order; `records`, where given, are the same in that order."""
+        keys = [(index, None) if each.group is None else (None, each.group) for index, each in enumerate(scored)]
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
         return cls(
-            ids=_concatenate([record.tokens.ids for record in records], np.int64),
-            logprobs=_concatenate([record.logprobs for record in records], np.float64),
-            eligible=_concatenate([record.tokens.eligible for record in records], np.bool_),
-            bounds=np.cumsum([0, *(len(record.tokens) for record in records)], dtype=np.int64),
+            ids=_concatenate([each.tokens.ids for each in scored], np.int64),
+            surprise=_concatenate([each.surprise for each in scored], np.float64),
+            eligible=_concatenate([each.tokens.eligible for each in scored], np.bool_),
+            starts=_concatenate([each.tokens.starts for each in scored], np.int64),
+            ends=_concatenate([each.tokens.ends for each in scored], np.int64),
+            bounds=np.cumsum([0, *(len(each.tokens) for each in scored)], dtype=np.int64),
             groups=np.array([numbers[key] for key in keys], dtype=np.int64),
+            records=records,
         )
 
     def split(self, flat: np.ndarray) -> list[np.ndarray]:

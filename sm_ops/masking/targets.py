@@ -9,7 +9,11 @@ from sm_ops.core.tokens import Tokens
 from sm_ops.masking.projection import overlap
 
 
-def target_tokens(record: Record, tokens: Tokens) -> np.ndarray:
-    """Eligible tokens that share at least one character with an annotated span (bool; section 6)."""
-    spans = np.array([(start, end) for start, end, _ in record.content_spans], np.int64).reshape(-1, 2)
+def target_tokens(record: Record, tokens: Tokens, label: str | None = None) -> np.ndarray:
+    """Eligible tokens that share at least one character with an annotated span (bool; section 6).
+
+    With `label`, spans of that label alone.
+    """
+    wanted = [(start, end) for start, end, own in record.content_spans if label is None or own == label]
+    spans = np.array(wanted, np.int64).reshape(-1, 2)
     return overlap(tokens.starts, tokens.ends, spans[:, 0], spans[:, 1]) & tokens.eligible

@@ -13,22 +13,24 @@ from types import SimpleNamespace
 from typing import Any
 
 import hf_kinds
+import measure_kinds
 import numpy as np
 import training_kinds
 
 from sm_ops.calibration.critical import critical_values
-from sm_ops.calibration.thresholds import at_max_f1, at_recall
+from sm_ops.calibration.thresholds import Threshold, at_max_f1, at_recall, by_category
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record, Span
 from sm_ops.core.tokens import Scored, Tokens
 from sm_ops.masking.baselines import goldfish, oracle, random
 from sm_ops.masking.corpus import Corpus
 from sm_ops.masking.duplicates import propagate
+from sm_ops.masking.intervals import line, sentence
 from sm_ops.masking.labels import labels
+from sm_ops.masking.local_rank import local_rank
 from sm_ops.masking.procedure import mask_downstream, mask_reference
-from sm_ops.masking.projection import overlap
-from sm_ops.masking.windows import window_scores
-from sm_ops.metrics import auroc, confusion
+from sm_ops.masking.windows import FixedWindows, windows_of
+from sm_ops.metrics import auroc
 
 Input = dict[str, Any]
 
@@ -63,35 +65,34 @@ def _logprobs(values: list) -> np.ndarray:
 
 
 def _corpus(records: list[Input]) -> Corpus:
-    return Corpus.from_scored(
-        [
-            Scored(
-                id=str(number),
-                group=record.get("group"),
-                tokens=_tokens(
-                    len(record["ids"]), ids=record["ids"], sup=record.get("sup"), special=record.get("special")
-                ),
-                logprobs=_logprobs(record.get("lp") or [None] * len(record["ids"])),
-            )
-            for number, record in enumerate(records)
-        ]
-    )
+    scored = [
+        Scored(
+            id=str(number),
+            group=record.get("group"),
+            tokens=_tokens(
+                len(record["ids"]),
+                record.get("offsets"),
+                ids=record["ids"],
+                sup=record.get("sup"),
+                special=record.get("special"),
+            ),
+            logprobs=_logprobs(record.get("lp_compliant") or record.get("lp") or [None] * len(record["ids"])),
+            violating=_logprobs(record["lp_violating"]) if "lp_violating" in record else None,
+        )
+        for number, record in enumerate(records)
+    ]
+    return Corpus.from_scored(scored, [_text(record, str(number)) for number, record in enumerate(records)])
+
+
+def _text(record: Input, name: str = "r") -> Record:
+    return Record(name, text=record.get("text", ""), meta={"fields": record.get("fields", [])})
 
 
 def _rule(rule: Input) -> SimpleNamespace:
-    if not fits_this_issue(rule):
-        raise NotImplementedError("rule")
-    return SimpleNamespace(**{"propagate": "none", "k": 1, **rule})
+    return SimpleNamespace(**{**DEFAULTS, **rule})
 
 
-def fits_this_issue(rule: Input) -> bool:
-    """Fixed windows, the global selection, mean surprise."""
-    return (
-        rule.get("windows", "fixed") == "fixed"
-        and rule.get("select", "global") == "global"
-        and rule.get("score", "nll") == "nll"
-        and rule.get("agg", "mean") == "mean"
-    )
+DEFAULTS = {"n": 0, "k": 1, "agg": "mean", "propagate": "none", "prop_n": None, "radius": 32}
 
 
 def _ints(mask: np.ndarray) -> list[int]:
@@ -106,16 +107,48 @@ def _finite(values: np.ndarray) -> list[float | None]:
 
 
 def _window_scores(case: Input) -> Input:
-    lengths = case.get("lens", [len(case["lp"])])
-    whole = _tokens(len(case["lp"]), sup=case.get("sup"), special=case.get("special"))
-    corpus = Corpus(
-        ids=whole.ids,
-        logprobs=_logprobs(case["lp"]),
-        eligible=whole.eligible,
-        bounds=np.cumsum([0, *lengths]),
-        groups=np.arange(len(lengths)),
+    corpus = _flat(case)
+    return {"L": _finite(FixedWindows(corpus.bounds, case["n"]).scores(corpus))}
+
+
+def _flat(case: Input) -> Corpus:
+    cuts = pairwise(np.cumsum([0, *case.get("lens", [len(case["lp"])])]).tolist())
+    flags = {name: case.get(name) or [value] * len(case["lp"]) for name, value in (("sup", 1), ("special", 0))}
+    return _corpus(
+        [
+            {
+                "ids": [0] * (end - start),
+                "lp": case["lp"][start:end],
+                **{key: value[start:end] for key, value in flags.items()},
+            }
+            for start, end in cuts
+        ]
     )
-    return {"L": _finite(window_scores(corpus, case["n"]))}
+
+
+def _lines(case: Input) -> Input:
+    return {"intervals": [list(each) for each in line.lines(case["text"])]}
+
+
+def _sentences(case: Input) -> Input:
+    return {"intervals": [list(each) for each in sentence.sentences(case["text"])]}
+
+
+def _interval_windows(case: Input) -> Input:
+    corpus = _corpus([{"ids": [0] * len(case["offsets"]), **case}])
+    windows = windows_of(corpus, case["windows"], 0)
+    return {"windows": [windows.members(window).tolist() for window in range(windows.bounds[-1])]}
+
+
+def _interval_scores(case: Input) -> Input:
+    corpus = _corpus([{"ids": [0] * len(case["offsets"]), **case}])
+    return {"L": _finite(windows_of(corpus, case["windows"], 0).scores(corpus, case.get("agg", "mean")))}
+
+
+def _local_rank(case: Input) -> Input:
+    corpus = _flat(case)
+    scores = FixedWindows(corpus.bounds, case["n"]).scores(corpus)
+    return {"rank": _finite(local_rank(scores, corpus.bounds, case.get("radius", 32)))}
 
 
 def _mask(case: Input) -> Input:
@@ -169,12 +202,23 @@ def _labelled(case: Input) -> tuple[np.ndarray, np.ndarray]:
 
 def _threshold_recall(case: Input) -> Input:
     point = at_recall(*_labelled(case), case["target"])
-    return {"tau": point.tau, "recall": point.recall, "reached": point.reached, "masked": point.masked}
+    return {**_named(point), "recall": point.recall, "reached": point.reached, "masked": point.masked}
 
 
 def _threshold_f1(case: Input) -> Input:
     point = at_max_f1(*_labelled(case))
-    return {"tau": point.tau, "f1": point.f1, "masked": point.masked}
+    return {**_named(point), "f1": point.f1, "masked": point.masked}
+
+
+def _named(point: Threshold) -> Input:
+    return {"tau": point.tau, "r_star": None if point.tau is None else -point.tau}
+
+
+def _threshold_by_category(case: Input) -> Input:
+    critical = np.array([unit["crit"] for unit in case["units"]], np.float64)
+    members = {name: np.array([unit["cat"] == name for unit in case["units"]]) for name in case["categories"]}
+    points = by_category(critical, members)
+    return {name: {"tau": point.tau, "f1": point.f1} for name, point in points.items()}
 
 
 def _auroc(case: Input) -> Input:
@@ -185,20 +229,6 @@ def _auroc(case: Input) -> Input:
 def _auc(case: Input) -> Input:
     value = _auroc(case)["auroc"]
     return {"auc": None if value is None else str(Fraction(value).limit_denominator(10**6))}
-
-
-def _confusion(case: Input) -> Input:
-    if case["level"] == "line":
-        raise NotImplementedError("lines")
-    if case["level"] == "token":
-        predicted, gold = np.array(case["pred"], bool), np.array(case["gold"], bool)
-    else:
-        characters = np.arange(case["length"] if "length" in case else len(case["text"]))
-        offsets, spans = (np.array(case[key], np.int64).reshape(-1, 2) for key in ("offsets", "spans"))
-        masked = offsets[np.array(case["mask"], bool)]
-        predicted, gold = (overlap(characters, characters + 1, *own.T) for own in (masked, spans))
-    counts = confusion(predicted, gold)
-    return {name: getattr(counts, name) for name in ("tp", "fp", "fn", "tn", "tpr", "fpr", "precision", "f1")}
 
 
 # Baselines
@@ -273,6 +303,11 @@ def _goldfish_props(case: Input) -> Input:
 
 MASKING: dict[str, Callable[[Input], Input]] = {
     "sm.window_scores": _window_scores,
+    "sm.lines": _lines,
+    "sm.sentences": _sentences,
+    "sm.interval_windows": _interval_windows,
+    "sm.interval_scores": _interval_scores,
+    "sm.local_rank": _local_rank,
     "sm.mask": _mask,
     "sm.propagate": _propagate,
     "sm.project": _project,
@@ -281,9 +316,9 @@ MASKING: dict[str, Callable[[Input], Input]] = {
     "sm.critical": _critical,
     "sm.threshold_recall": _threshold_recall,
     "sm.threshold_f1": _threshold_f1,
+    "sm.threshold_by_category": _threshold_by_category,
     "sm.auroc": _auroc,
     "atk.auc": _auc,
-    "sm.confusion": _confusion,
     "sm.random": _random,
     "sm.random_count": _random_count,
     "sm.goldfish": _goldfish,
@@ -292,5 +327,10 @@ MASKING: dict[str, Callable[[Input], Input]] = {
     "sm.goldfish_props": _goldfish_props,
 }
 
-KINDS: dict[str, Callable[[Input], Input]] = {**MASKING, **hf_kinds.KINDS, **training_kinds.KINDS}
+KINDS: dict[str, Callable[[Input], Input]] = {
+    **MASKING,
+    **measure_kinds.KINDS,
+    **hf_kinds.KINDS,
+    **training_kinds.KINDS,
+}
 """Every kind the product answers; further modules add their tables here."""

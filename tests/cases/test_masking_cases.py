@@ -14,24 +14,10 @@ pytestmark = pytest.mark.unit
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "cases" / "masking"
 
 LATER = {
-    "sm.lines", "sm.sentences", "sm.interval_windows", "sm.interval_scores",  # interval windows
-    "sm.contrast", "sm.local_rank",  # further scores and selections
-    "sm.threshold_by_category", "sm.category", "sm.combine", "sm.jaccard", "sm.bound", "sm.bound_check",
-    "sm.byte_to_char", "sm.grad", "sm.attention", "sm.pearson", "sm.zscore", "sm.pass_at",
-    "sm.display_at", "sm.completion_nll", "sm.passes", "sm.cost",
     "atk.pii", "atk.succ", "atk.occurrences", "atk.contains", "atk.lazy_exact", "atk.lazy_samples", "atk.observed",
     "atk.reconstruct", "atk.tab", "atk.accuracy", "atk.candidates", "atk.inclusion", "atk.mia", "atk.tpr_at_fpr",
-    "hf.contrast", "hf.reconstruct",
 }  # fmt: skip
-"""Kinds that a later issue answers; one that the adapter answers must leave this set."""
-
-
-def needs_more(case: dict) -> bool:
-    """Cases of answered kinds that need interval windows, the local rule, contrast or the top three (later issue)."""
-    rule = case["input"].get("rule")
-    if isinstance(rule, dict) and not masking_adapter.fits_this_issue(rule):
-        return True
-    return case["input"].get("level") == "line"
+"""Kinds that are not answered yet; one that the adapter answers must leave this set."""
 
 
 def load_cases() -> list[dict]:
@@ -66,17 +52,9 @@ def test_every_kind_is_answered_or_listed_for_later():
     [
         pytest.param(case, id=case["id"])
         for case in CASES
-        if case["kind"] in masking_adapter.KINDS and not needs_more(case)
+        if case["kind"] in masking_adapter.KINDS
     ],
 )
 def test_case(case, same):
     answer = masking_adapter.run(case["kind"], case["input"])
     assert same(case["expect"], answer, case.get("tol", 1e-9)) is None, case["why"]
-
-
-@published
-def test_cases_that_need_more_are_refused_and_not_answered_wrongly():
-    later = [case for case in CASES if case["kind"] in masking_adapter.KINDS and needs_more(case)]
-    for case in later:
-        with pytest.raises(NotImplementedError):
-            masking_adapter.run(case["kind"], case["input"])

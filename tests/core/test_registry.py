@@ -60,13 +60,13 @@ def outsider(monkeypatch, folder, text: str, name: str = "mine") -> None:
 
 
 def test_an_incomplete_member_is_refused(tmp_path, monkeypatch, fresh):
-    outsider(monkeypatch, tmp_path, "select = 3\ndef levels(): ...")
+    outsider(monkeypatch, tmp_path, "select = 3\ndef levels(): ...\ndef at(): ...")
     with pytest.raises(InputError, match=r"'mine' in mine_rule lacks select"):
         registry.load("rule", "mine")
 
 
 def test_an_outside_member_is_found_by_its_entry_point(tmp_path, monkeypatch, fresh):
-    outsider(monkeypatch, tmp_path, "def select(): ...\ndef levels(): ...")
+    outsider(monkeypatch, tmp_path, "def select(): ...\ndef levels(): ...\ndef at(): ...")
     assert registry.load("rule", "mine").__name__ == "mine_rule"
 
 

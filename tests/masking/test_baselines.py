@@ -5,6 +5,7 @@ import re
 import sys
 import unicodedata
 from itertools import pairwise
+from types import SimpleNamespace
 
 import brute_force
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record, Span
 from sm_ops.core.registry import load, members
+from sm_ops.masking import baselines
 from sm_ops.masking.baselines import goldfish, oracle, random
 from sm_ops.masking.baselines._mixer import mix
 
@@ -52,6 +54,33 @@ def test_every_baseline_is_a_member_and_masks_eligible_tokens_only():
         assert [len(mask) for mask in masks] == [len(own) for own in tokens]
         assert not any((mask & ~own.eligible).any() for mask, own in zip(masks, tokens, strict=True))
         assert any(mask.any() for mask in masks)
+
+
+def test_a_baseline_gets_what_its_parameters_ask_for(monkeypatch):
+    records, tokens = corpus(np.random.default_rng(15))
+    points = {"SM50": [np.arange(len(own)) < 1 for own in tokens], "SM95": [np.arange(len(own)) < 2 for own in tokens]}
+
+    def masks(name, value, seed=3):
+        return baselines.masks(name, value, records, tokens, seed=seed, surprise=points)
+
+    def same(one, other):
+        return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+    assert same(masks("oracle", None), oracle.mask(records, tokens))
+    assert same(masks("goldfish", 2), goldfish.mask(records, tokens, k=2, seed=3))
+    assert same(masks("random", 0.5), random.mask(records, tokens, budget=6, seed=3))
+    assert same(masks("random", 0.95), random.mask(records, tokens, budget=12, seed=3))
+    assert not same(masks("random", 0.95), masks("random", 0.95, seed=4))
+    for name, value, code in (("random", 0.7, "unknown-point"), ("goldfish", None, "no-value")):
+        with pytest.raises(InputError) as refused:
+            masks(name, value)
+        assert refused.value.code == code
+
+    def mask(records, tokens, *, rate, shift=1):
+        return [np.full(len(own), rate * shift) for own in tokens]
+
+    monkeypatch.setattr(baselines, "load", lambda kind, name: SimpleNamespace(mask=mask))
+    assert masks("new", 0.25)[0][0] == 0.25
 
 
 def test_mixer_is_splitmix64():

@@ -7,18 +7,24 @@ import numpy as np
 import pytest
 
 from sm_ops.core.errors import InputError
+from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored
 from sm_ops.masking.consensus import consensus, votes
 from sm_ops.masking.corpus import Corpus
 from sm_ops.masking.procedure import mask_reference
 from sm_ops.masking.rules import global_
-from sm_ops.masking.windows import window_scores
+from sm_ops.masking.windows import FixedWindows
 
 pytestmark = pytest.mark.unit
 
 
-def one_record(logprobs: list[float]) -> Corpus:
-    return Corpus.from_scored([Scored("r", None, brute_force.tokens(len(logprobs)), np.array(logprobs))])
+def window_scores(corpus: Corpus, n: int, aggregate: str = "mean") -> np.ndarray:
+    return FixedWindows(corpus.bounds, n).scores(corpus, aggregate)
+
+
+def one_record(logprobs: list[float], record: Record | None = None) -> Corpus:
+    scored = [Scored("r", None, brute_force.tokens(len(logprobs)), np.array(logprobs))]
+    return Corpus.from_scored(scored, [record] if record else None)
 
 
 def test_corpus_numbers_groups_and_keeps_lonely_records_apart():
@@ -66,6 +72,12 @@ def test_grid_rounds_half_to_even_and_keeps_positive_values():
     assert window_scores(one_record(halves), 1).tolist() == [0, -(2 * 2**-20), 0, 2 * 2**-20]
 
 
+def test_top_averages_the_three_most_surprising_of_a_window():
+    corpus = one_record([-1.0, -8.0, -2.0, -4.0, -9.0])
+    np.testing.assert_array_equal(window_scores(corpus, 4, "top"), [14 / 3, 7, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(window_scores(corpus, 2, "top")[:4], [4.5, 5, 3, 6.5])
+
+
 def test_scores_that_are_no_nats_are_refused():
     with pytest.raises(InputError, match="nats"):
         window_scores(one_record([-1.0, -(2.0**21)]), 1)
@@ -84,20 +96,23 @@ def test_global_rule_selects_ties_and_never_an_invalid_window():
 def test_complete_procedure_equals_the_rules_word_by_word():
     rng = np.random.default_rng(3)
     masked = 0
-    for _ in range(600):
-        records, rule = brute_force.random_records(rng), brute_force.random_rule(rng)
-        corpus = Corpus.from_scored(records)
+    for _ in range(3000):
+        pairs, rule = brute_force.random_pairs(rng), brute_force.random_rule(rng)
+        scored, records = [own for own, _ in pairs], [record for _, record in pairs]
+        corpus = Corpus.from_scored(scored, records)
         got = [own.tolist() for own in corpus.split(mask_reference(corpus, rule))]
-        assert got == brute_force.mask(records, rule)
+        assert got == brute_force.mask(scored, rule, records), rule
         masked += sum(map(sum, got))
     assert masked > 1000
 
 
 @pytest.mark.parametrize(
-    "change", [{"k": 0}, {"k": 3}, {"windows": "line"}, {"select": "globl"}, {"propagate": "grup"}]
+    "change", [{"k": 0}, {"k": 3}, {"windows": "lien"}, {"select": "globl"}, {"propagate": "grup"}, {"agg": "max"}]
 )
 def test_rules_that_cannot_be_applied_are_refused_in_words(change):
-    rule = SimpleNamespace(windows="fixed", n=2, k=1, select="global", tau=1.0, propagate="group")
+    rule = SimpleNamespace(
+        windows="fixed", n=2, agg="mean", k=1, select="global", tau=1.0, propagate="group", prop_n=None
+    )
     with pytest.raises(InputError) as refused:
-        mask_reference(one_record([-1.0, -2.0]), SimpleNamespace(**{**vars(rule), **change}))
+        mask_reference(one_record([-1.0, -2.0], Record("r", text="ab")), SimpleNamespace(**{**vars(rule), **change}))
     assert str(next(iter(change.values()))) in refused.value.hint
