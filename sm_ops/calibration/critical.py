@@ -9,9 +9,7 @@ from sm_ops.masking import rules
 from sm_ops.masking.corpus import Corpus
 from sm_ops.masking.duplicates import spread
 from sm_ops.masking.projection import largest_overlap
-from sm_ops.masking.windows import window_scores
-
-_BLOCK = 1 << 15
+from sm_ops.masking.windows import windows_of
 
 
 def critical_values(corpus: Corpus, rule: rules.Rule) -> np.ndarray:
@@ -22,9 +20,10 @@ def critical_values(corpus: Corpus, rule: rules.Rule) -> np.ndarray:
     the number of thresholds; the rule's own threshold is not read.
     """
     rules.check(rule)
-    levels = rules.levels(window_scores(corpus, rule.n), corpus, rule)
-    votes = _kth_largest(np.where(np.isnan(levels), -np.inf, levels), rule.n, rule.k)
-    return spread(votes, corpus, rule.propagate, rule.n)
+    windows = windows_of(corpus, rule.windows, rule.n)
+    levels = rules.levels(windows.scores(corpus, rule.agg), windows.bounds, rule)
+    votes = windows.kth_largest(np.where(np.isnan(levels), -np.inf, levels), rule.k)
+    return spread(votes, corpus, rule.propagate, rules.sequence_length(rule))
 
 
 def project_critical(reference: Tokens, critical: np.ndarray, downstream: Tokens) -> np.ndarray:
@@ -34,13 +33,3 @@ def project_critical(reference: Tokens, critical: np.ndarray, downstream: Tokens
     """
     largest = largest_overlap(downstream.starts, downstream.ends, reference.starts, reference.ends, critical)
     return np.where(downstream.eligible, largest, -np.inf)
-
-
-def _kth_largest(levels: np.ndarray, n: int, k: int) -> np.ndarray:
-    """The k-th largest of the n levels whose windows hold each position, in blocks that fit the cache."""
-    if not len(levels):
-        return np.empty(0)
-    padded = np.concatenate([np.full(n - 1, -np.inf), levels])
-    holding = np.lib.stride_tricks.sliding_window_view(padded, len(levels))  # one row per distance to the start
-    blocks = [holding[:, start : start + _BLOCK] for start in range(0, len(levels), _BLOCK)]
-    return np.concatenate([np.partition(block, n - k, axis=0)[n - k] for block in blocks])

@@ -10,15 +10,22 @@ from sm_ops.calibration.thresholds import Threshold
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`decision` is `suitable`, or why not to go on: `undefined`, `inverted`, `unreachable`, `costly`."""
+    """`decision` is `suitable`, or why not to go on: `undefined`, `inverted`, `unreachable`, `costly`.
+
+    `advice` says it plainly: use it, use another rule, or do not use it.
+    """
 
     decision: str
+    advice: str
     reason: str
 
     @property
     def suitable(self) -> bool:
         """Whether a pipeline may go on to train or release."""
         return self.decision == "suitable"
+
+
+USE, USE_ANOTHER, DO_NOT_USE = "use it", "use another rule", "do not use it"
 
 
 def verdict(
@@ -33,12 +40,14 @@ def verdict(
     if auroc is None:
         return Verdict(
             "undefined",
+            DO_NOT_USE,
             "The validation data has no target tokens, or nothing but target tokens, so nothing can be "
             "calibrated; give labelled records that hold both.",
         )
     if auroc < 0.5:
         return Verdict(
             "inverted",
+            DO_NOT_USE,
             f"Target tokens are less surprising than the rest (AUROC {auroc:.3f}, under 0.5), so masking "
             "surprise spares them and masks other content; use another score, a reference fitted to clean "
             "content of this kind, or another method.",
@@ -48,6 +57,7 @@ def verdict(
         best = max(point.recall or 0.0 for point in unreached.values())
         return Verdict(
             "unreachable",
+            USE_ANOTHER,
             f"No threshold reaches the target recall of {', '.join(unreached)}: the largest mask there is covers "
             f"{best:.1%} of the target tokens; ask for less, or use fewer votes, narrower windows or wider "
             "propagation.",
@@ -58,6 +68,7 @@ def verdict(
         cheapest = f"; the cheapest, {name}, masks {_cost(point):.1%}" if point else ", as none was asked for"
         return Verdict(
             "costly",
+            USE_ANOTHER,
             f"No operating point stays within the acceptable collateral masking rate of "
             f"{acceptable_collateral:.1%} (AUROC {auroc:.3f}){cheapest}; use a reference fitted to clean content "
             "of this kind, or another method.",
@@ -67,8 +78,23 @@ def verdict(
     dearer = f"; {', '.join(beyond)} would cost more than that" if beyond else ""
     return Verdict(
         "suitable",
+        USE,
         f"{name} covers {point.recall or 0.0:.1%} of the target tokens for {_cost(point):.1%} of the others "
         f"masked, within the acceptable {acceptable_collateral:.1%} (AUROC {auroc:.3f}){dearer}.",
+    )
+
+
+def unshown(needed: Mapping[str, int | None], units: int, confidence: float) -> Verdict:
+    """Too few independent units to show a recall with the confidence asked for; `needed` says how many it takes."""
+    wanted = "; ".join(
+        f"{name} takes at least {number} independent units" if number else f"{name} cannot be shown by any number"
+        for name, number in needed.items()
+    )
+    return Verdict(
+        "unreachable",
+        DO_NOT_USE,
+        f"The validation targets come from {units} independent units (identities, or documents without one), too few "
+        f"to show the recall with confidence {confidence:.0%}: {wanted}; label more of them, or ask for less.",
     )
 
 

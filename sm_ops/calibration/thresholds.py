@@ -6,12 +6,13 @@ masked), `gold` bool (target token).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sm_ops.core.errors import InputError
-from sm_ops.metrics import Confusion
+from sm_ops.metrics import Confusion, confusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,11 @@ class Curve:
     collateral: np.ndarray
 
 
+def at_threshold(critical: np.ndarray, gold: np.ndarray, tau: float) -> Threshold:
+    """What the complete procedure does at a threshold that other data chose."""
+    return Threshold(tau, confusion(critical >= tau, gold))
+
+
 def at_recall(critical: np.ndarray, gold: np.ndarray, target: float) -> Threshold:
     """The largest threshold whose recall is at least `target` in (0, 1] (OP-22).
 
@@ -80,6 +86,35 @@ def at_max_f1(critical: np.ndarray, gold: np.ndarray) -> Threshold:
     f1 = 2 * steps.tp / np.maximum(steps.predicted + steps.targets, 1)
     best = int(np.argmax(f1))  # the first, so the largest threshold; step 0 masks nothing
     return Threshold(float(steps.tau[best]) if best else None, steps.counts(best))
+
+
+def within(critical: np.ndarray, gold: np.ndarray, acceptable: float) -> Threshold:
+    """The threshold of the largest coverage whose collateral masking rate is at most `acceptable` (section 5).
+
+    Masks grow as thresholds fall, so it is the smallest such threshold; `tau` is `None` when every mask costs more.
+    """
+    steps = _steps(critical, gold)
+    others = steps.total - steps.targets
+    affordable = int(np.flatnonzero(steps.predicted - steps.tp <= acceptable * others)[-1])
+    return Threshold(float(steps.tau[affordable]) if affordable else None, steps.counts(affordable))
+
+
+def by_category(
+    critical: np.ndarray, members: Mapping[str, np.ndarray]
+) -> dict[str, Threshold]:
+    """One threshold per category by the largest F1 on that category's units, and the `pooled` one (OP-25).
+
+    `members` maps each category to the units that belong to it (bool). Units of other categories alone are left out
+    of a category's counts. A category without units here has no threshold of its own and takes the pooled one.
+    """
+    gold = np.any([np.zeros(len(critical), bool), *members.values()], axis=0)
+    pooled = at_max_f1(critical, gold)
+    found = {"pooled": pooled}
+    for name, own in members.items():
+        counted = own | ~gold
+        point = at_max_f1(critical[counted], own[counted])
+        found[name] = point if own.any() else replace(point, tau=pooled.tau)
+    return found
 
 
 def curve(critical: np.ndarray, gold: np.ndarray) -> Curve:

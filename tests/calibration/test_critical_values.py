@@ -9,8 +9,11 @@ import pytest
 from sm_ops.calibration.critical import critical_values, project_critical
 from sm_ops.masking.corpus import Corpus
 from sm_ops.masking.procedure import mask_downstream, mask_reference
+from sm_ops.masking.rules import settings_at
 
 pytestmark = pytest.mark.unit
+
+FIXED = {"windows": "fixed", "n": 4, "agg": "mean", "select": "global", "prop_n": None}
 
 
 def test_masked_exactly_when_the_critical_value_reaches_the_threshold():
@@ -18,18 +21,22 @@ def test_masked_exactly_when_the_critical_value_reaches_the_threshold():
     rng = np.random.default_rng(15)
     propagated = 0
     for _ in range(150):
-        records, rule = brute_force.random_records(rng), brute_force.random_rule(rng)
-        corpus = Corpus.from_scored(records)
+        pairs, rule = brute_force.random_pairs(rng), brute_force.random_rule(rng)
+        records, texts = [own for own, _ in pairs], [text for _, text in pairs]
+        corpus = Corpus.from_scored(records, texts)
         critical = critical_values(corpus, rule)
-        scores = {s for r in records for s in brute_force.window_scores(r, rule.n) if s is not None}
-        taus = sorted(map(float, scores))
+        scores = [brute_force.scores_of(own, rule, text) for own, text in pairs]
+        if rule.select == "local":
+            scores = [[None if r is None else -r for r in brute_force.ranks(own, rule.radius)] for own in scores]
+        taus = sorted({float(score) for own in scores for score in own if score is not None})
         assert set(critical[np.isfinite(critical)].tolist()) <= set(taus)
         downstream = [brute_force.random_offsets(rng, int(rng.integers(0, 14))) for _ in records]
         for tau in [*taus, *(np.nextafter(tau, np.inf) for tau in taus)]:
-            expected = brute_force.mask(records, SimpleNamespace(**{**vars(rule), "tau": tau}))
+            at = SimpleNamespace(**{**vars(rule), **settings_at(rule.select, tau)})
+            expected = brute_force.mask(records, at, texts)
             got = [(own >= tau).tolist() for own in corpus.split(critical)]
             assert got == expected
-            votes = [brute_force.vote(r, rule.n, rule.k, tau) for r in records]
+            votes = [brute_force.vote(own, at, text) for own, text in pairs]
             propagated += sum(map(sum, expected)) - sum(map(sum, votes))
             for record, own, offsets, mask in zip(
                 records, corpus.split(critical), downstream, expected, strict=True
@@ -51,12 +58,14 @@ def test_long_corpora_agree_with_the_mask_across_block_borders():
     length = 100_000
     corpus = Corpus(
         ids=rng.zipf(1.4, length) % 500,
-        logprobs=-rng.integers(0, 64, length) / 8.0,
+        surprise=rng.integers(0, 64, length) / 8.0,
         eligible=rng.random(length) < 0.98,
+        starts=np.arange(length) % 500,
+        ends=np.arange(length) % 500 + 1,
         bounds=np.arange(0, length + 1, 500),
         groups=np.arange(length // 500) // 5,
     )
-    rule = SimpleNamespace(windows="fixed", n=4, k=3, select="global", propagate="group")
+    rule = SimpleNamespace(**FIXED, k=3, propagate="group")
     critical = critical_values(corpus, rule)
     for tau in (2.0, 4.5, 6.25):
         mask = mask_reference(corpus, SimpleNamespace(**vars(rule), tau=tau))
@@ -65,5 +74,5 @@ def test_long_corpora_agree_with_the_mask_across_block_borders():
 
 
 def test_nothing_to_mask():
-    rule = SimpleNamespace(windows="fixed", n=4, k=4, select="global", propagate="corpus")
+    rule = SimpleNamespace(**FIXED, k=4, propagate="corpus")
     assert critical_values(Corpus.from_scored([]), rule).tolist() == []

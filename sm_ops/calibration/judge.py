@@ -1,0 +1,119 @@
+"""One labelled sample under one rule: operating points with their certainty, categories, curve and verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from sm_ops.calibration.certainty import recall_interval, required_recall, required_units
+from sm_ops.calibration.sample import Sample
+from sm_ops.calibration.suitability import unshown, verdict
+from sm_ops.calibration.thresholds import Threshold, at_max_f1, at_recall, at_threshold, by_category, curve, within
+from sm_ops.metrics import auroc
+
+CURVE_POINTS = 200
+HISTOGRAM_BINS = 48
+Judgement = dict[str, Any]
+
+
+def judge(
+    sample: Sample, targets: Mapping[str, float], acceptable_collateral: float, confidence: float | None = None
+) -> Judgement:
+    """Thresholds by target recall (name -> recall), by the largest F1 and by acceptable collateral, as plain JSON.
+
+    With `confidence`, a point's threshold is the largest at which the recall holds for further units with that
+    confidence. `points` holds the operating points; the verdict judges them (paper, section 5).
+    """
+    units = sample.units
+    points: dict[str, Threshold] = {}
+    short: dict[str, int | None] = {}
+    for name, target in targets.items():
+        wanted = target if confidence is None else required_recall(target, units, confidence)
+        if wanted is None:
+            short[name] = required_units(target, confidence or 0.0)
+            points[name] = Threshold(None, at_recall(sample.critical, sample.gold, 1.0).counts)
+        else:
+            points[name] = at_recall(sample.critical, sample.gold, wanted)
+    area = auroc(sample.critical, sample.gold)
+    judged = unshown(short, units, confidence or 0.0) if short else verdict(area, points, acceptable_collateral)
+    return {
+        "auroc": area,
+        "verdict": asdict(judged),
+        "target_tokens": int(sample.gold.sum()),
+        "other_tokens": int((~sample.gold).sum()),
+        "independent_units": units,
+        "points": {name: told(point, sample) for name, point in points.items()},
+        "max_f1": told(at_max_f1(sample.critical, sample.gold), sample),
+        "acceptable": told(within(sample.critical, sample.gold, acceptable_collateral), sample),
+        "curve": _thinned_curve(sample),
+        "histogram": _histogram(sample),
+    }
+
+
+def told(point: Threshold, sample: Sample) -> dict[str, Any]:
+    """A threshold and what it does to a sample; `interval` is that of the coverage over independent units."""
+    masked = np.zeros(len(sample.gold), bool) if point.tau is None else sample.critical >= point.tau
+    return {
+        "tau": point.tau,
+        "reached": point.reached,
+        "target_coverage": point.recall,
+        "interval": recall_interval(point.recall, sample.units),
+        "collateral_rate": point.collateral,
+        "f1": point.f1,
+        "masked": point.masked,
+        "by_label": {name: float(masked[own].mean()) if own.any() else None for name, own in sample.labels.items()},
+    }
+
+
+def elsewhere(judgement: Judgement, sample: Sample, acceptable_collateral: float) -> dict[str, Any]:
+    """What thresholds chosen on validation do to other labelled data, and what that data would allow by itself.
+
+    `points` are the operating points there; `acceptable` is the coverage attainable there at the acceptable
+    collateral masking rate, and `gap` how much less that is than on validation (paper, section 5).
+    """
+    chosen = {name: point["tau"] for name, point in judgement["points"].items() if point["reached"]}
+    attainable = told(within(sample.critical, sample.gold, acceptable_collateral), sample)
+    there, here = attainable["target_coverage"], judgement["acceptable"]["target_coverage"]
+    return {
+        "points": {
+            name: told(at_threshold(sample.critical, sample.gold, tau), sample) for name, tau in chosen.items()
+        },
+        "acceptable": attainable,
+        "gap": None if there is None or here is None else here - there,
+    }
+
+
+def categories(sample: Sample, names: Sequence[str | None]) -> dict[str, Any]:
+    """One threshold per category of the records (`names`, one per record) and the pooled one (OP-25)."""
+    of_token = np.array([name or "" for name in names], object)[sample.record]
+    members = {name: sample.gold & (of_token == name) for name in sorted({name for name in names if name})}
+    return {
+        name: {"tau": point.tau, "f1": point.f1}
+        for name, point in by_category(sample.critical, members).items()
+    }
+
+
+def _thinned_curve(sample: Sample) -> dict[str, list[float]]:
+    """At most `CURVE_POINTS` points of coverage against collateral, enough to draw."""
+    full = curve(sample.critical, sample.gold)
+    kept = np.unique(np.linspace(0, len(full.tau) - 1, CURVE_POINTS).astype(int))
+    return {
+        "target_coverage": np.nan_to_num(full.coverage[kept]).tolist(),
+        "collateral_rate": np.nan_to_num(full.collateral[kept]).tolist(),
+    }
+
+
+def _histogram(sample: Sample) -> dict[str, list[float]]:
+    """Densities of critical values of target and other tokens; those never masked are counted apart."""
+    values, gold = sample.critical, sample.gold
+    finite = np.isfinite(values)
+    edges = np.histogram_bin_edges(values[finite], bins=HISTOGRAM_BINS) if finite.any() else np.array([0.0, 1.0])
+    return {
+        "edges": edges.tolist(),
+        "target": np.histogram(values[finite & gold], edges)[0].tolist(),
+        "other": np.histogram(values[finite & ~gold], edges)[0].tolist(),
+        "never": [int((~finite & gold).sum()), int((~finite & ~gold).sum())],
+    }
