@@ -26,7 +26,7 @@ def main() -> None:
     from sm_ops.scoring.backends.hf import HFReference, fixed_head
     from sm_ops.scoring.tokenize import tokenize_all
     from sm_ops.training import packing, tiny, trainer
-    from sm_ops.training.masked import Example
+    from sm_ops.training.masked import unmasked
 
     data = SimpleNamespace(
         hosts=None, identities=1, repetitions=1, values_per_program=1, clean=0, calibration_identities=1,
@@ -37,7 +37,7 @@ def main() -> None:
     public = public_code(data, 0, PUBLIC_CHARS, dataset.host_files, dataset.shapes)
     with tempfile.TemporaryDirectory() as folder:
         tokenizer = tiny.train_tokenizer([record.content for record in public], 2048, Path(folder) / "tokenizer")
-        examples = [Example(r.id, t.ids, t.ids) for r, t in zip(public, tokenize_all(public, tokenizer), strict=True)]
+        examples = unmasked(public, tokenize_all(public, tokenizer))
         rows = packing.pack(examples, tokenizer.eos_token_id, 256, 0)
         best: dict[str, tuple[float, float]] = {}
         for optimizer, rates in RATES.items():

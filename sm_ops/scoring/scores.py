@@ -1,8 +1,9 @@
 """The score file: tokens and log probabilities per record, as Parquet or JSONL, without loss.
 
-Columns `id`, `group`, `token_ids`, `offsets`, `logprobs` (null = missing), `special`, `supervised`; the format's
-version and the reference's identity are in the Parquet metadata, or in the first line of a JSONL. Users may
-bring files of their own: `group`, `special`, `supervised` and the metadata may then be absent.
+Columns `id`, `group`, `token_ids`, `offsets`, `logprobs` (null = missing), `special`, `supervised`, and for a prompted
+contrast `logprobs_violating`; the format's version and the reference's identity are in the Parquet metadata, or in
+the first line of a JSONL. Users may bring files of their own: `group`, `special`, `supervised` and the metadata may
+then be absent. Files of format scores/1, which knew no contrast, are read too.
 """
 
 from __future__ import annotations
@@ -20,17 +21,25 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.fs import write_atomic
 from sm_ops.core.tokens import Scored, Tokens
 
-FORMAT = "scores/1"
+FORMAT = "scores/2"
+_READ = (FORMAT, "scores/1")
 _REQUIRED = ("id", "token_ids", "offsets", "logprobs")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Which reference the scores come from; empty where a user's file does not say."""
+    """Which reference the scores come from; empty where a user's file does not say.
+
+    `prefix` is the token that stood before each text (OP-05), or "none"; `head` a SHA-256 of all that stood there:
+    prefix token, examples and prompts; `dtype` the weights' number type.
+    """
 
     reference: str = ""
     revision: str = ""
     tokenizer_hash: str = ""
+    prefix: str = ""
+    head: str = ""
+    dtype: str = ""
 
 
 def write_scores(path: Path, scored: Sequence[Scored], source: Source) -> None:
@@ -43,13 +52,20 @@ def read_scores(path: Path) -> tuple[list[Scored], Source]:
     """Read a score file; `InputError` names the record's index and the field that is wrong."""
     metadata, rows = _read_jsonl(path) if _is_jsonl(path) else _read_parquet(path)
     version = metadata.pop("sm_ops_format", FORMAT)
-    if version != FORMAT:
+    if version not in _READ:
         raise InputError(
             "unknown-format",
             f"{path.name} has format {version!r}, but this version reads {FORMAT!r}; score the records again.",
         )
     source = Source(**{name: metadata.get(name, "") for name in Source.__dataclass_fields__})
-    return [_scored(path, index, row) for index, row in enumerate(rows)], source
+    scored = [_scored(path, index, row) for index, row in enumerate(rows)]
+    contrasts = sum(each.violating is not None for each in scored)
+    if 0 < contrasts < len(scored):
+        raise InputError(
+            "bad-score-file",
+            f"{path.name}: {contrasts} of {len(scored)} records have logprobs_violating; give it for all or for none.",
+        )
+    return scored, source
 
 
 def _is_jsonl(path: Path) -> bool:
@@ -68,12 +84,17 @@ def _to_jsonl(scored: Iterable[Scored], metadata: dict[str, str]) -> bytes:
                 "group": each.group,
                 "token_ids": tokens.ids.tolist(),
                 "offsets": np.stack([tokens.starts, tokens.ends], axis=1).tolist(),
-                "logprobs": [None if value != value else value for value in each.logprobs.tolist()],
+                "logprobs": _nulls(each.logprobs),
                 "special": tokens.special.tolist(),
                 "supervised": tokens.supervised.tolist(),
             }
+            | ({} if each.violating is None else {"logprobs_violating": _nulls(each.violating)})
         )
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+
+
+def _nulls(values: np.ndarray) -> list[float | None]:
+    return [None if value != value else value for value in values.tolist()]
 
 
 def _read_jsonl(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
@@ -104,19 +125,20 @@ def _to_parquet(scored: Sequence[Scored], metadata: dict[str, str]) -> bytes:
     pairs = np.concatenate(
         [np.empty((0, 2), np.int64), *(np.stack([e.tokens.starts, e.tokens.ends], axis=1) for e in scored)]
     )
-    table = pa.table(
-        {
-            "id": pa.array([each.id for each in scored], pa.string()),
-            "group": pa.array([each.group for each in scored], pa.string()),
-            "token_ids": column((e.tokens.ids for e in scored), np.int64),
-            "offsets": pa.LargeListArray.from_arrays(ends, pa.FixedSizeListArray.from_arrays(pairs.ravel(), 2)),
-            "logprobs": column((e.logprobs for e in scored), np.float64, missing=True),
-            "special": column((e.tokens.special for e in scored), bool),
-            "supervised": column((e.tokens.supervised for e in scored), bool),
-        }
-    )
+    columns: dict[str, Any] = {
+        "id": pa.array([each.id for each in scored], pa.string()),
+        "group": pa.array([each.group for each in scored], pa.string()),
+        "token_ids": column((e.tokens.ids for e in scored), np.int64),
+        "offsets": pa.LargeListArray.from_arrays(ends, pa.FixedSizeListArray.from_arrays(pairs.ravel(), 2)),
+        "logprobs": column((e.logprobs for e in scored), np.float64, missing=True),
+        "special": column((e.tokens.special for e in scored), bool),
+        "supervised": column((e.tokens.supervised for e in scored), bool),
+    }
+    violating = [each.violating for each in scored if each.violating is not None]
+    if violating:
+        columns["logprobs_violating"] = column(violating, np.float64, missing=True)
     buffer = io.BytesIO()
-    pq.write_table(table.replace_schema_metadata(metadata), buffer, compression="zstd")
+    pq.write_table(pa.table(columns).replace_schema_metadata(metadata), buffer, compression="zstd")
     return buffer.getvalue()
 
 
@@ -140,7 +162,7 @@ def _read_parquet(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]
 
 
 def _cells(column: Any) -> list[Any]:
-    """A Parquet column as one Python value or NumPy array per row."""
+    """A Parquet column as one Python value or NumPy array per row, None where it is null."""
     import pyarrow as pa
 
     if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
@@ -152,7 +174,8 @@ def _cells(column: Any) -> list[Any]:
         values = pairs.reshape(len(inner), -1) if len(inner) and len(pairs) % len(inner) == 0 else pairs[:, None]
     else:
         values = inner.to_numpy(zero_copy_only=False)
-    return np.split(values, np.cumsum(lengths)[:-1]) if len(lengths) else []
+    cells = np.split(values, np.cumsum(lengths)[:-1]) if len(lengths) else []
+    return [cell if valid else None for cell, valid in zip(cells, column.is_valid().to_pylist(), strict=True)]
 
 
 def _scored(path: Path, index: int, row: dict[str, Any]) -> Scored:
@@ -183,4 +206,5 @@ def _scored(path: Path, index: int, row: dict[str, Any]) -> Scored:
     tokens = Tokens(
         values("token_ids", np.int64), starts, ends, values("special", bool, False), values("supervised", bool, True)
     )
-    return Scored(str(row["id"]), row.get("group"), tokens, values("logprobs", np.float64))
+    violating = None if row.get("logprobs_violating") is None else values("logprobs_violating", np.float64)
+    return Scored(str(row["id"]), row.get("group"), tokens, values("logprobs", np.float64), violating)

@@ -1,9 +1,8 @@
 """Records to tokens: any fast tokenizer, offsets in the record's canonical coordinates.
 
 A text is tokenized as it stands, with untrimmed offsets and nothing inserted (OP-01, OP-02). A chat is rendered
-by the tokenizer's template; the contents' places are found by rendering the same chat with sentinels, so no
-template has to mark the assistant's tokens itself. Tokens that overlap no content belong to the template.
-Strings in the data that look like control tokens are tokenized as plain text.
+by the tokenizer's template (see `chats`). Tokens that overlap no content belong to the template. Strings in the
+data that look like control tokens are tokenized as plain text.
 """
 
 from __future__ import annotations
@@ -13,21 +12,20 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Tokens
+from sm_ops.scoring.chats import Interval, control_pattern, control_tokens, render
 
-# A template that prints the date gives the same tokens every day.
-_FIXED_DAY = (
-    "{%- macro strftime_now(form) -%}{{ form | replace('%Y', '2025') | replace('%m', '01') | replace('%d', '01') "
-    "| replace('%b', 'Jan') | replace('%B', 'January') }}{%- endmacro %}"
-)
-_Encoding = tuple[list[int], list[tuple[int, int]]]
+_Encoding = tuple[list[int], list[Interval]]
 
 
 def load_tokenizer(path_or_name: str | Path, revision: str | None = None) -> Any:
@@ -93,8 +91,28 @@ def prefix_id(tokenizer: Any, prefix_token: str | None = None) -> int | None:
 
 
 def encode(tokenizer: Any, text: str) -> _Encoding:
-    """Ids and code-point intervals of a plain text: nothing inserted, nothing taken for a control token."""
-    return _encode(tokenizer, text, control=False)
+    """Ids and code-point intervals of a plain text: nothing inserted, nothing taken for a control token.
+
+    A model of whole words or unigrams may know a control token's text as a word; such a word is read in two parts.
+    """
+    _check_characters(text)
+    ids, offsets = _encode(tokenizer, text, control=False)
+    added = backend(tokenizer).get_added_tokens_decoder()
+    if added.keys().isdisjoint(ids):
+        return ids, offsets
+    cuts = [
+        start + 1
+        for i, (start, end) in zip(ids, offsets, strict=True)
+        if i in added and added[i].special and end - start > 1 and text[start:end] == added[i].content
+    ]
+    if not cuts:
+        return ids, offsets
+    ids, offsets = [], []
+    for start, end in pairwise([0, *cuts, len(text)]):
+        piece_ids, piece_offsets = encode(tokenizer, text[start:end])
+        ids += piece_ids
+        offsets += [(start + a, start + b) for a, b in piece_offsets]
+    return ids, offsets
 
 
 def tokenize_all(records: Iterable[Record], tokenizer: Any) -> list[Tokens]:
@@ -113,15 +131,15 @@ def tokenize(record: Record, tokenizer: Any) -> Tokens:
 
     In a chat, `supervised` are the tokens that share a character with an assistant's content, and the
     end-of-turn control token directly after it. A bare tokenizer has no template and reads a chat's contents
-    joined by newlines. Raises `InputError` if the template refuses or rewrites the chat, or if a non-blank
-    character has no token (OP-02).
+    joined by newlines. Raises `InputError` if the template refuses or rewrites the chat, if a non-blank character
+    has no token (OP-02), or if there is a lone surrogate, which is no character.
     """
+    _check_characters(record.content)
     if record.messages is None or not hasattr(tokenizer, "apply_chat_template"):
         tokens = _tokenize_content(record, tokenizer)
     else:
         tokens = _tokenize_chat(record, tokenizer)
-    _check_covered(record.content, tokens)
-    return tokens
+    return _covering(record.content, tokens)
 
 
 def _tokenize_content(record: Record, tokenizer: Any) -> Tokens:
@@ -138,22 +156,25 @@ def _tokenize_content(record: Record, tokenizer: Any) -> Tokens:
 
 def _tokenize_chat(record: Record, tokenizer: Any) -> Tokens:
     messages = record.messages or ()
-    rendered, places = _render(record, tokenizer)
-    control = _control_tokens(tokenizer)
-    ids, offsets = _encode_rendered(tokenizer, rendered, places, control)
+    rendered = render(record, tokenizer)
+    places, control = rendered.places, control_tokens(tokenizer)
+    ids, offsets = _encode_rendered(tokenizer, rendered.text, places, control)
+    _check_no_marker_is_content(tokenizer, rendered.text, places, ids, offsets)
 
-    shifts = [start - place for start, (place, _) in zip(record.message_starts, places, strict=True)]
+    shifts = [
+        start + trimmed - place
+        for start, trimmed, (place, _) in zip(record.message_starts, rendered.trimmed, places, strict=True)
+    ]
     place_starts = [start for start, _ in places]
     n = len(ids)
     starts, ends = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     special, supervised = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
-    turn_ends = {end for (_, end), message in zip(places, messages, strict=True) if message.role == "assistant"}
     last = 0
     for j, (start, end) in enumerate(offsets):
         overlapped = [
             m
             for m in range(max(0, bisect_right(place_starts, start) - 1), bisect_right(place_starts, end))
-            if max(start, places[m][0]) < min(end, places[m][1])
+            if max(start, places[m][0]) < min(end, places[m][1]) and ids[j] not in control
         ]
         if overlapped:
             first, final = overlapped[0], overlapped[-1]
@@ -161,83 +182,37 @@ def _tokenize_chat(record: Record, tokenizer: Any) -> Tokens:
             ends[j] = min(end, places[final][1]) + shifts[final]
             special[j] = False
             supervised[j] = any(messages[m].role == "assistant" for m in overlapped)
+            if supervised[j] and any(messages[m].role != "assistant" for m in overlapped):
+                raise InputError(
+                    "chat-token-across-turns",
+                    "A token of this chat holds characters of the assistant and of another role; use a chat template "
+                    "that separates the turns.",
+                )
             last = max(last, int(ends[j]))
         else:
             starts[j] = ends[j] = last
-            supervised[j] = ids[j] in control and start in turn_ends
+            supervised[j] = any(start < b and a < end for a, b in rendered.ends)
     return Tokens(np.array(ids, dtype=np.int64), starts, ends, special, supervised)
 
 
-def _render(record: Record, tokenizer: Any) -> tuple[str, list[tuple[int, int]]]:
-    """The rendered chat and the place of each message's content in it."""
-    messages = record.messages or ()
-    if not tokenizer.chat_template:
-        raise InputError(
-            "no-chat-template",
-            "The record is a chat, but the tokenizer has no chat template; give texts, or set one in its folder.",
-        )
-    rendered = _apply(tokenizer, [(m.role, m.content) for m in messages])
-    marks = [f"\ue0f0{index}\ue0f1" for index in range(len(messages))]
-    scaffold = _apply(tokenizer, [(m.role, mark) for m, mark in zip(messages, marks, strict=True)])
-    pieces = re.split("\ue0f0([0-9]+)\ue0f1", scaffold)
-    if pieces[1::2] != [str(index) for index in range(len(messages))]:
-        raise InputError(
-            "chat-template-drops",
-            "The chat template drops, repeats or reorders messages of this chat; change the chat or the template.",
-        )
-    places, text = [], pieces[0]
-    for message, after in zip(messages, pieces[2::2], strict=True):
-        places.append((len(text), len(text) + len(message.content)))
-        text += message.content + after
-    if text != rendered:
-        raise InputError(
-            "chat-template-rewrites",
-            "The chat template trims or rewrites the contents of this chat, so offsets would not be exact; "
-            "strip blanks at both ends of each content, or use another template.",
-        )
-    return rendered, places
-
-
-def _apply(tokenizer: Any, turns: list[tuple[str, str]]) -> str:
-    from jinja2 import TemplateError
-
-    template = tokenizer.get_chat_template()
-    try:
-        return tokenizer.apply_chat_template(
-            [{"role": role, "content": content} for role, content in turns],
-            chat_template=_FIXED_DAY + template if "strftime_now" in template else template,
-            tokenize=False,
-        )
-    except TemplateError:
-        roles = ", ".join(sorted({role for role, _ in turns}))
-        raise InputError(
-            "chat-template-refuses",
-            f"The chat template refuses this chat of {len(turns)} messages (roles: {roles}); "
-            "check the order of the roles that it expects.",
-        ) from None
-
-
-def _encode_rendered(
-    tokenizer: Any, rendered: str, places: list[tuple[int, int]], control: dict[int, str]
-) -> _Encoding:
+def _encode_rendered(tokenizer: Any, rendered: str, places: list[Interval], control: dict[int, str]) -> _Encoding:
+    """Ids of a rendered chat, in which only the template's own control tokens are control tokens."""
     ids, offsets = _encode(tokenizer, rendered, control=True)
-    scaffold = _complement(places, len(rendered))
-    fakes = any(
-        i in control and not any(a <= start and end <= b for a, b in scaffold)
-        for i, (start, end) in zip(ids, offsets, strict=True)
+    pattern = control_pattern(control)
+    own = [match for a, b in _complement(places, len(rendered)) for match in pattern.finditer(rendered, a, b)]
+    found = [interval for i, interval in zip(ids, offsets, strict=True) if i in control]
+    genuine = len(found) == len(own) and all(
+        start <= match.start() and match.end() <= end  # a token may swallow the blanks beside it
+        for (start, end), match in zip(found, own, strict=True)
     )
-    return _encode_pieces(tokenizer, rendered, scaffold, control) if fakes else (ids, offsets)
+    return (ids, offsets) if genuine else _encode_pieces(tokenizer, rendered, own, control)
 
 
-def _encode_pieces(
-    tokenizer: Any, rendered: str, scaffold: list[tuple[int, int]], control: dict[int, str]
-) -> _Encoding:
+def _encode_pieces(tokenizer: Any, rendered: str, own: list[re.Match[str]], control: dict[int, str]) -> _Encoding:
     """Cut at the template's own control tokens and read all between them as plain text."""
     by_text = {text: i for i, text in control.items()}
-    pattern = re.compile("|".join(map(re.escape, sorted(by_text, key=len, reverse=True))))
-    own = [match for a, b in scaffold for match in pattern.finditer(rendered, a, b)]
     ids: list[int] = []
-    offsets: list[tuple[int, int]] = []
+    offsets: list[Interval] = []
     position = 0
     for match in [*own, None]:
         stop = match.start() if match else len(rendered)
@@ -249,6 +224,21 @@ def _encode_pieces(
             offsets.append(match.span())
             position = match.end()
     return ids, offsets
+
+
+def _check_no_marker_is_content(
+    tokenizer: Any, rendered: str, places: list[Interval], ids: list[int], offsets: list[Interval]
+) -> None:
+    """A marker that the tokenizer does not list as special is one token wherever it stands, in contents too."""
+    frame = "".join(rendered[a:b] for a, b in _complement(places, len(rendered)))
+    markers = {i for i, token in tokenizer.added_tokens_decoder.items() if not token.special and token.content in frame}
+    found = [start for i, (start, _) in zip(ids, offsets, strict=True) if i in markers]
+    if any(a <= start < b for start in found for a, b in places):
+        raise InputError(
+            "chat-marker-in-content",
+            "A content of this chat holds a marker of the chat template that the tokenizer does not list as special, "
+            "so it would be taken for the template's; list it as special, or take it out of the content.",
+        )
 
 
 def _encode(tokenizer: Any, text: str, control: bool) -> _Encoding:
@@ -264,35 +254,57 @@ def _encode(tokenizer: Any, text: str, control: bool) -> _Encoding:
     return encoding.ids, encoding.offsets
 
 
-def _control_tokens(tokenizer: Any) -> dict[int, str]:
-    return {i: token.content for i, token in tokenizer.added_tokens_decoder.items() if token.special}
-
-
-def _complement(places: list[tuple[int, int]], length: int) -> list[tuple[int, int]]:
+def _complement(places: list[Interval], length: int) -> list[Interval]:
     edges = [0, *(edge for place in places for edge in place), length]
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def _columns(offsets: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+def _columns(offsets: list[Interval]) -> tuple[np.ndarray, np.ndarray]:
     table = np.array(offsets, dtype=np.int64).reshape(-1, 2)
     return table[:, 0].copy(), table[:, 1].copy()
 
 
-def _overlaps_any(starts: np.ndarray, ends: np.ndarray, intervals: list[tuple[int, int]]) -> np.ndarray:
+def _overlaps_any(starts: np.ndarray, ends: np.ndarray, intervals: list[Interval]) -> np.ndarray:
     found = np.zeros(len(starts), dtype=bool)
     for a, b in intervals:
         found |= np.maximum(starts, a) < np.minimum(ends, b)
     return found
 
 
-def _check_covered(content: str, tokens: Tokens) -> None:
+def _check_characters(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "lone-surrogate",
+            f"There is half a surrogate pair at position {error.start} of the text, which is no character; "
+            "decode the text again, or remove it.",
+        ) from None
+
+
+def _covering(content: str, tokens: Tokens) -> Tokens:
+    """The tokens if they cover every non-blank character, or else an error.
+
+    Where a tokenizer composes characters (NFC), it owns up to the first alone: the others are its token's too (OP-01).
+    """
     depth = np.zeros(len(content) + 1, dtype=np.int64)
     np.add.at(depth, tokens.starts[~tokens.special], 1)
     np.add.at(depth, tokens.ends[~tokens.special], -1)
-    for position in np.flatnonzero(np.cumsum(depth[:-1]) == 0):
-        if not content[position].isspace():
+    bare = [p for p in np.flatnonzero(np.cumsum(depth[:-1]) == 0).tolist() if not content[p].isspace()]
+    ends = tokens.ends.copy()
+    first = 0  # of the characters that may be composed
+    for before, position in pairwise([-1, *bare]):
+        first = first if before == position - 1 else position - 1
+        owners = ~tokens.special & (ends == position) & (tokens.starts < position)
+        if not owners.any() or not _composed(content[first:position], content[position]):
             raise InputError(
                 "uncovered-text",
                 f"The tokenizer gives no token to the character at position {position}; "
                 "remove such characters or use another tokenizer.",
             )
+        ends[owners] = position + 1
+    return replace(tokens, ends=ends) if bare else tokens
+
+
+def _composed(before: str, character: str) -> bool:
+    return len(normalize("NFC", before + character)) == len(normalize("NFC", before))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sm_ops.core import registry
 from sm_ops.core.settings import Settings
-from sm_ops.scoring.scores import Source, write_scores
+from sm_ops.scoring.scores import write_scores
 from sm_ops.scoring.shards import score_in_shards
 from sm_ops.steps._splits import read_split
 
@@ -17,14 +18,15 @@ if TYPE_CHECKING:
 def run(settings: Settings, context: Context) -> Numbers:
     """One score file for each of the two splits."""
     reference = _load(settings, context)
-    source = Source(reference.name, reference.revision, reference.tokenizer_hash)
     tokens = scored_tokens = 0
     for split in ("calibration", "train"):
         records = read_split(context.inputs[split])
-        scored = score_in_shards(reference, records, context.scratch / split, progress=context.progress)
-        write_scores(context.outputs[split], scored, source)
+        scored = score_in_shards(
+            reference, records, context.scratch / split, context.progress, settings.reference.workers
+        )
+        write_scores(context.outputs[split], scored, reference.source)
         tokens += sum(len(s.tokens) for s in scored)
-        scored_tokens += sum(int((s.logprobs == s.logprobs).sum()) for s in scored)
+        scored_tokens += sum(int((s.surprise == s.surprise).sum()) for s in scored)
     return {"tokens": tokens, "scored_tokens": scored_tokens}
 
 
@@ -32,13 +34,9 @@ def _load(settings: Settings, context: Context) -> Any:
     reference = settings.reference
     fitted = context.inputs.get("fitted") or context.inputs.get("base")
     model = str(fitted) if fitted else reference.model or settings.base.name
-    if reference.backend == "hf":
-        import torch
-
-        torch.set_num_threads(reference.threads)
     clean = read_split(context.inputs["reference"])[: reference.examples]
     loading = Settings({**reference.plain(), "model": model, "examples": [record.content for record in clean]})
     loaded = registry.load("reference", reference.backend).load(loading)
-    if fitted:
-        loaded.name = "fitted"  # where the folder lies is not what it is called
+    if fitted:  # where the folder lies is not what it is called
+        loaded.source = replace(loaded.source, reference="fitted")
     return loaded

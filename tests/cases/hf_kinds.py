@@ -15,9 +15,12 @@ import torch
 from sm_ops.attacks import prefix_extraction as attack
 from sm_ops.core.records import Record
 from sm_ops.core.sensitive import Sensitive
+from sm_ops.core.tokens import Scored, Tokens
 from sm_ops.masking.corpus import Corpus
 from sm_ops.masking.procedure import mask_downstream, mask_reference
 from sm_ops.scoring.backends import hf
+from sm_ops.scoring.candidates import rank
+from sm_ops.scoring.contrast import align
 from sm_ops.scoring.perplexity import corpus_perplexity, perplexity
 from sm_ops.scoring.tokenize import encode, tokenize
 
@@ -29,7 +32,7 @@ MODELS = Path(__file__).resolve().parents[2].parent / "shared" / "cases" / "mask
 def _loaded(name: str) -> tuple[Any, Any]:
     settings = SimpleNamespace(
         model=str(MODELS / name), revision=None, dtype="float32", device="cpu", token_budget=1024,
-        prefix_token=None, examples=(),
+        prefix_token=None, examples=(), prompt=None, violating=None, threads=1,
     )  # fmt: skip
     reference = hf.load(settings)
     return reference._model, reference.tokenizer
@@ -52,6 +55,34 @@ def _hf_score(case: Input) -> Input:
     }
 
 
+def _hf_contrast(case: Input) -> Input:
+    model, tokenizer = _loaded(case["model"])
+    head, violating = (hf.fixed_head(tokenizer, prompt=case[name]) for name in ("compliant", "violating"))
+    reference = hf.HFReference(model, tokenizer, head, violating=violating)
+    return {"s": reference.score([Record("0", text=case["text"])])[0].surprise.tolist()}
+
+
+def _sm_contrast(case: Input) -> Input:
+    violating, compliant = (_placed(case[name]) for name in ("violating", "compliant"))
+    surprise = align(violating, compliant).surprise
+    return {"s": [None if np.isnan(value) else value for value in surprise.tolist()]}
+
+
+def _placed(rows: list[list]) -> Scored:
+    """A record from `[start, end, log probability]` rows."""
+    starts, ends = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2).T
+    flags = np.zeros(len(rows), bool)
+    tokens = Tokens(np.zeros(len(rows), np.int64), starts, ends, special=flags, supervised=~flags)
+    return Scored("0", None, tokens, np.array(_floats([row[2] for row in rows])))
+
+
+def _hf_reconstruct(case: Input) -> Input:
+    model, tokenizer = _loaded(case["model"])
+    reference = hf.HFReference(model, tokenizer, hf.fixed_head(tokenizer))
+    ranking = rank(reference, case["prefix"], case["candidates"], case["suffix"])
+    return {"best": ranking.best, "tied": ranking.tied, "ppl": ranking.perplexity}
+
+
 def _hf_ppl(case: Input) -> Input:
     return {"ppl": perplexity(_score(case).logprobs)}
 
@@ -65,9 +96,8 @@ def _hf_greedy(case: Input) -> Input:
 
 def _hf_mask(case: Input) -> Input:
     scored = _score(case)
-    mask = mask_reference(
-        Corpus.from_scored([scored]), SimpleNamespace(**{"propagate": "none", **case["rule"]})
-    )
+    rule = {"propagate": "none", "agg": "mean", "prop_n": None, **case["rule"]}
+    mask = mask_reference(Corpus.from_scored([scored]), SimpleNamespace(**rule))
     result = {"mask": mask.astype(int).tolist()}
     if "downstream" in case:
         downstream = tokenize(Record("0", text=case["text"]), _loaded(case["downstream"])[1])
@@ -150,6 +180,9 @@ def _atk_corpus_ppl(case: Input) -> Input:
 
 KINDS: dict[str, Callable[[Input], Input]] = {
     "hf.score": _hf_score,
+    "hf.contrast": _hf_contrast,
+    "sm.contrast": _sm_contrast,
+    "hf.reconstruct": _hf_reconstruct,
     "hf.ppl": _hf_ppl,
     "hf.greedy": _hf_greedy,
     "hf.mask": _hf_mask,

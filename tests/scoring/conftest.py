@@ -29,7 +29,7 @@ def tiny_lm():
 
 def _settings(model, **changes):
     values = {"model": str(model), "revision": None, "dtype": "float32", "device": "cpu", "token_budget": 512,
-              "prefix_token": None, "examples": ()}  # fmt: skip
+              "prefix_token": None, "examples": (), "prompt": None, "violating": None, "threads": 1}  # fmt: skip
     return SimpleNamespace(**(values | changes))
 
 

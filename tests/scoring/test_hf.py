@@ -42,38 +42,10 @@ def test_other_token_budgets_agree(tiny_lm, reference):
         np.testing.assert_allclose(a.logprobs, b.logprobs, atol=4e-6)
 
 
-def test_batches_keep_the_budget_and_every_chunk_once():
-    rng = random.Random(0)
-    for _ in range(50):
-        head, budget = rng.randint(0, 5), rng.randint(1, 60)
-        pieces = [hf.Chunk(i, 0, 0, rng.randint(0, 20)) for i in range(rng.randint(0, 30))]
-        cut = list(hf.batches(pieces, budget, head))
-        assert sorted(c.record for b in cut for c in b) == list(range(len(pieces)))
-        for batch in cut:
-            assert len(batch) == 1 or len(batch) * (head + max(map(len, batch))) <= budget
-        assert cut == list(hf.batches(pieces, budget, head))
-
-
-def test_chunks_follow_op06():
-    # context 10, head 2: first 8; then 5 old tokens and 3 new ones
-    assert [(c.first, c.fresh, c.stop) for c in hf.chunks(0, 15, 10, 2)] == [
-        (0, 0, 8), (3, 8, 11), (6, 11, 14), (9, 14, 15)
-    ]  # fmt: skip
-    rng = random.Random(3)
-    for _ in range(200):
-        context = rng.randint(2, 30)
-        head = rng.randint(0, context - context // 2 - 1)
-        length = rng.randint(0, 120)
-        cut = list(hf.chunks(0, length, context, head))
-        assert [j for c in cut for j in range(c.fresh, c.stop)] == list(range(length))
-        assert all(head + len(c) <= context for c in cut)
-        assert all(c.fresh - c.first == context // 2 for c in cut[1:])
-
-
-def brute_force(reference, ids):
+def brute_force(reference, ids, which=0):
     """OP-06 one token at a time: each token from its own context, by the model's plain forward pass."""
-    head, context, model = reference.head, reference.context, reference._model
-    overlap, room = context // 2, context - len(reference.head)
+    head, context, model = reference.heads[which], reference.context, reference._model
+    overlap, room = context // 2, context - len(head)
     first, stop = 0, room
     result = []
     for j, token in enumerate(ids):
@@ -100,6 +72,26 @@ def test_long_texts_equal_brute_force(tiny_lm, reference, examples, budget):
         np.testing.assert_allclose(s.logprobs, brute_force(tested, s.tokens.ids.tolist()), atol=4e-6)
 
 
+@pytest.mark.parametrize("examples", [(), ("김 c",)])
+@pytest.mark.parametrize("budget", [200, 3000])
+def test_contrast_scores_the_same_tokens_behind_both_prompts(tiny_lm, reference, examples, budget):
+    # heads of different length cut long texts at different places, and each chunk sees its prompt
+    tested = reference("char", examples=examples, prompt="+ a", violating="~ keep", token_budget=budget)
+    for s in tested.score(texts(tiny_lm, 4, [200, 128, 119, 20, 1, 0])):
+        ids = s.tokens.ids.tolist()
+        np.testing.assert_allclose(s.logprobs, brute_force(tested, ids, 0), atol=4e-6)
+        np.testing.assert_allclose(s.violating, brute_force(tested, ids, 1), atol=4e-6)
+        np.testing.assert_array_equal(s.surprise, s.violating - s.logprobs)
+        assert (s.violating * 2**20 == np.rint(s.violating * 2**20)).all()
+
+
+def test_a_prompt_is_tokenized_for_itself(tiny_lm, reference):
+    for prompt in ("1", "ab", " "):  # whatever would merge with the text's first characters
+        plain, prompted = (reference("bpe", prompt=p).score([Record("0", text="12ab 3")])[0] for p in (None, prompt))
+        assert prompted.tokens.ids.tolist() == plain.tokens.ids.tolist()
+        assert prompted.violating is None
+
+
 def test_the_prefix_decides_the_first_token(tiny_lm, reference):
     scored = reference("char", prefix_token="a").score([Record("0", text="b")])[0]
     assert scored.logprobs[0] == pytest.approx(-np.log(2), abs=4e-6)  # 'b' follows 'a' with one bit
@@ -115,6 +107,9 @@ def test_a_head_that_leaves_no_room_is_refused(reference):
     reference("char", examples=("a" * 61,))  # 128 - 63 - 64 = 1
     with pytest.raises(InputError, match="64 tokens"):
         reference("char", examples=("a" * 62,))
+    reference("char", prompt="a", violating="a" * 62)
+    with pytest.raises(InputError, match="64 tokens"):
+        reference("char", prompt="a", violating="a" * 63)
 
 
 def make_gpt2(**changes):
@@ -192,7 +187,7 @@ def test_chats_score_contents_and_never_template_tokens(chat_tokenizer):
 
 def test_progress_counts_records(tiny_lm, reference):
     seen = []
-    reference("char", token_budget=64).score(
+    reference("char", token_budget=64, prompt="+", violating="~").score(
         texts(tiny_lm, 6, [200, 10, 10, 30]), lambda done, total: seen.append((done, total))
     )
     assert seen[-1] == (4, 4)
@@ -217,6 +212,7 @@ def test_a_folder_without_a_model_is_one_sentence(tmp_path, settings):
 
 def test_identity_is_the_content_not_the_place(tiny_lm, reference):
     tested = reference("char")
-    assert tested.name == "char"
-    assert len(tested.revision) == len(tested.tokenizer_hash) == 64
+    source = tested.source
+    assert (source.reference, source.prefix, source.dtype) == ("char", "<|endoftext|>", "float32")
+    assert len(source.revision) == len(source.tokenizer_hash) == len(source.head) == 64
     assert tested.context == 128

@@ -121,3 +121,9 @@ def test_other_folders_are_refused(tmp_path, settings):
     config.write_text(config.read_text().replace("ngram/1", "ngram/9"))
     with pytest.raises(InputError, match="ngram/9"):
         ngram.load(settings(tmp_path))
+
+
+def test_prompts_are_refused_in_words(tmp_path, settings):
+    for changes in ({"prompt": "a"}, {"violating": "a"}):
+        with pytest.raises(InputError, match="no use for a prompt"):
+            ngram.load(settings(tmp_path, **changes))

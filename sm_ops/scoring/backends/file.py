@@ -1,4 +1,4 @@
-"""Bring your own scores: a Parquet or JSONL score file as reference, looked up by record id."""
+"""Bring your own scores: Parquet or JSONL score files as reference, looked up by record id."""
 
 from __future__ import annotations
 
@@ -10,23 +10,47 @@ from typing import Any
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored
+from sm_ops.scoring.contrast import align
 from sm_ops.scoring.grid import to_grid
-from sm_ops.scoring.reference import Progress
+from sm_ops.scoring.plan import Progress
 from sm_ops.scoring.scores import Source, read_scores
+
+_ByID = dict[str, Scored]
 
 
 def load(settings: Any) -> FileReference:
-    """The score file `settings.model`."""
+    """The score file `settings.model`; with `settings.violating` that file holds the scores under a violating prompt.
+
+    A file may also hold both, in its column `logprobs_violating`.
+    """
     path = Path(settings.model)
+    by_id, source = _read(path)
+    if settings.violating is not None:
+        by_id = _contrast(by_id, path, Path(settings.violating))
+    return FileReference(path.name, by_id, source)
+
+
+def _read(path: Path) -> tuple[_ByID, Source]:
     if not path.is_file():
-        raise InputError("scores-not-found", f"There is no score file {settings.model!r}; check the path.")
+        raise InputError("scores-not-found", f"There is no score file '{path}'; check the path.")
     scored, source = read_scores(path)
     by_id = {each.id: each for each in scored}
     if len(by_id) < len(scored):
         raise InputError(
             "duplicate-scores", f"{path.name} has {len(scored) - len(by_id)} repeated ids; keep one row for each id."
         )
-    return FileReference(path.name, by_id, source)
+    return by_id, source
+
+
+def _contrast(compliant: _ByID, path: Path, violating_path: Path) -> _ByID:
+    """Records that are in one file alone are left out; who asks for one is told that it has no scores."""
+    violating = _read(violating_path)[0]
+    for name, by_id in ((path.name, compliant), (violating_path.name, violating)):
+        if any(each.violating is not None for each in by_id.values()):
+            raise InputError(
+                "two-contrasts", f"{name} already has logprobs_violating; leave it out, or leave `violating` empty."
+            )
+    return {name: align(violating[name], compliant[name]) for name in violating if name in compliant}
 
 
 class FileReference:
@@ -35,9 +59,8 @@ class FileReference:
     tokenizer = None
     context = None
 
-    def __init__(self, file_name: str, by_id: dict[str, Scored], source: Source) -> None:
-        self.name = source.reference or file_name
-        self.revision, self.tokenizer_hash = source.revision, source.tokenizer_hash
+    def __init__(self, file_name: str, by_id: _ByID, source: Source) -> None:
+        self.source = replace(source, reference=source.reference or file_name)
         self._file_name, self._by_id = file_name, by_id
 
     def score(self, records: Sequence[Record], progress: Progress | None = None) -> list[Scored]:
@@ -60,4 +83,5 @@ class FileReference:
                 f"Record {index}: an offset in {self._file_name} lies outside its {length} characters; "
                 "offsets are code points of the stored text.",
             )
-        return replace(found, group=record.group, logprobs=to_grid(found.logprobs))
+        violating = None if found.violating is None else to_grid(found.violating)
+        return replace(found, group=record.group, logprobs=to_grid(found.logprobs), violating=violating)

@@ -23,7 +23,8 @@ from sm_ops.core.fs import write_atomic, write_json
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored
 from sm_ops.scoring.grid import to_grid
-from sm_ops.scoring.reference import Progress
+from sm_ops.scoring.plan import Progress
+from sm_ops.scoring.scores import Source
 from sm_ops.scoring.tokenize import encode, tokenize_all, tokenizer_hash, untrim
 
 FORMAT = "ngram/1"
@@ -58,9 +59,14 @@ def fit(
 
 
 def load(settings: Any) -> NGramReference:
-    """The n-gram in the folder `settings.model`, as `fit` wrote it."""
+    """The n-gram in the folder `settings.model`, as `fit` wrote it; a prompt is refused."""
     from tokenizers import Tokenizer
 
+    if settings.prompt is not None or settings.violating is not None:
+        raise InputError(
+            "prompted-ngram",
+            "An n-gram sees a few tokens back and has no use for a prompt; leave it out, or use the backend hf.",
+        )
     folder = Path(settings.model)
     try:
         config = json.loads((folder / "ngram.json").read_text())
@@ -138,8 +144,8 @@ class NGramReference:
     context = None
 
     def __init__(self, model: NGram, tokenizer: Any, name: str, revision: str) -> None:
-        self.name, self.revision = name, revision
-        self.tokenizer, self.tokenizer_hash = tokenizer, tokenizer_hash(tokenizer)
+        self.tokenizer = tokenizer
+        self.source = Source(name, revision, tokenizer_hash(tokenizer), prefix=PREFIX_TOKEN, dtype="float64")
         self._model = model
 
     def score(self, records: Sequence[Record], progress: Progress | None = None) -> list[Scored]:
