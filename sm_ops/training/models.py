@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from sm_ops.core.errors import InputError
+from sm_ops.core.fetched import advice
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "auto": "auto"}
 
@@ -23,8 +24,8 @@ def load(base: str | Path, revision: str | None = None, dtype: str = "float32") 
     try:
         model = AutoModelForCausalLM.from_pretrained(str(base), revision=revision, dtype=DTYPES[dtype])
     except (OSError, ValueError):
-        hint = f"The model {str(base)!r} cannot be loaded; name a folder that holds it, or check the network."
-        raise InputError("no-model", hint) from None
+        hint = f"The model {str(base)!r} cannot be loaded; name a folder that holds it, or check the network"
+        raise InputError("no-model", f"{hint}{advice(str(base))}.") from None
     return model.eval()
 
 

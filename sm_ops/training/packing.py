@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from sm_ops.core.errors import InputError
 from sm_ops.masking.labels import IGNORED
 from sm_ops.training.masked import Example
 
 Row = dict[str, np.ndarray]
-"""`input_ids` and `labels` of one row, int64, equal length; the first label is -100, as nothing precedes it."""
+"""`input_ids`, `labels` (int64) and `masked` (bool) of one row, of equal length; the first label is -100, as nothing
+precedes it."""
 
 
 def pack(examples: Sequence[Example], separator: int, context: int, seed: int) -> list[Row]:
@@ -21,15 +23,18 @@ def pack(examples: Sequence[Example], separator: int, context: int, seed: int) -
     last row is filled up with separators. Masked tokens stay in the context.
     """
     order = np.random.default_rng(seed).permutation(len(examples))
-    gap = np.array([separator])
-    silent = np.array([IGNORED])
-    ids = np.concatenate([part for i in order for part in (gap, examples[i].ids)])
-    labels = np.concatenate([part for i in order for part in (silent, examples[i].labels)])
-    fill = -len(ids) % context
-    ids = np.concatenate([ids, np.full(fill, separator)]).reshape(-1, context)
-    labels = np.concatenate([labels, np.full(fill, IGNORED)]).reshape(-1, context)
+
+    def stream(between: int, parts: list[np.ndarray]) -> np.ndarray:
+        gap = np.array([between], parts[0].dtype)
+        joined = np.concatenate([part for i in order for part in (gap, parts[i])])
+        fill = np.full(-len(joined) % context, between, joined.dtype)
+        return np.concatenate([joined, fill]).reshape(-1, context)
+
+    ids = stream(separator, [example.ids for example in examples])
+    labels = stream(IGNORED, [example.labels for example in examples])
+    masked = stream(False, [example.masked for example in examples])
     labels[:, 0] = IGNORED
-    return [{"input_ids": row, "labels": learned} for row, learned in zip(ids, labels, strict=True)]
+    return [_row(*columns) for columns in zip(ids, labels, masked, strict=True)]
 
 
 def rows(examples: Sequence[Example], context: int) -> list[Row]:
@@ -38,13 +43,39 @@ def rows(examples: Sequence[Example], context: int) -> list[Row]:
     for example in examples:
         labels = example.labels[:context].copy()
         labels[:1] = IGNORED
-        result.append({"input_ids": example.ids[:context], "labels": labels})
+        result.append(_row(example.ids[:context], labels, example.masked[:context]))
     return result
+
+
+def within(examples: Sequence[Example], context: int, emptied: str) -> list[Example]:
+    """The examples of which `rows` keeps a supervised token, where they have one at all.
+
+    The others lose all that they could teach to the cut. `emptied`: `drop` leaves them out, `refuse` raises an
+    `InputError` that counts them.
+    """
+    kept = [each for each in examples if each.supervised[1:context].any() or not each.supervised[1:].any()]
+    if emptied == "refuse" and len(kept) < len(examples):
+        raise InputError(
+            "nothing-left-in-context",
+            f"In {len(examples) - len(kept)} of {len(examples)} records every supervised token lies beyond "
+            f"train.context = {context} tokens; raise it, or leave those records out with train.truncated=drop.",
+        )
+    return kept
+
+
+def cut(examples: Sequence[Example], context: int) -> int:
+    """How many examples are longer than the context, so that `rows` takes off their end."""
+    return sum(len(example.ids) > context for example in examples)
 
 
 def learned_tokens(rows: Sequence[Row]) -> int:
     """How many tokens of the rows are learned: the terms of one epoch's loss."""
     return sum(int((row["labels"] != IGNORED).sum()) for row in rows)
+
+
+def without_loss(labels: Iterable[np.ndarray]) -> int:
+    """How many of the label arrays, of records or of rows, teach nothing."""
+    return sum(not (each != IGNORED).any() for each in labels)
 
 
 def collate(batch: Sequence[Row], padding: int):
@@ -55,9 +86,15 @@ def collate(batch: Sequence[Row], padding: int):
     ids = torch.full((len(batch), width), padding)
     labels = torch.full((len(batch), width), IGNORED)
     attention = torch.zeros((len(batch), width), dtype=torch.long)
+    masked = torch.zeros((len(batch), width), dtype=torch.bool)
     for i, row in enumerate(batch):
         length = len(row["input_ids"])
         ids[i, :length] = torch.from_numpy(row["input_ids"])
         labels[i, :length] = torch.from_numpy(row["labels"])
+        masked[i, :length] = torch.from_numpy(row["masked"])
         attention[i, :length] = 1
-    return {"input_ids": ids, "attention_mask": attention, "labels": labels}
+    return {"input_ids": ids, "attention_mask": attention, "labels": labels, "masked": masked}
+
+
+def _row(ids: np.ndarray, labels: np.ndarray, masked: np.ndarray) -> Row:
+    return {"input_ids": ids, "labels": labels, "masked": masked}

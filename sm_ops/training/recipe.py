@@ -16,7 +16,7 @@ import numpy as np
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.settings import Settings
-from sm_ops.masking.conditions import trained
+from sm_ops.masking.conditions import trainings
 
 Facts = dict[str, Any]
 
@@ -118,8 +118,8 @@ def describe(facts: Facts) -> list[str]:
                 "attention alone; the experts stay as they are"
             )
     lines.append(
-        f"trial: one step on a random two-layer {trial['class']} with the masked loss over {trial['kept']} of "
-        f"{trial['supervised']} tokens went well (loss {trial['loss']:.2f})"
+        f"trial: one step on a random two-layer {trial['class']} with intervention {trial['intervention']} and a loss "
+        f"over {trial['kept']} of {trial['supervised']} tokens went well (loss {trial['loss']:.2f})"
     )
     return lines
 
@@ -133,10 +133,10 @@ def _data(data: Settings) -> Facts:
         return {**_own(data.own), "hosts_needed": None, "hosts_named": None}
     if data.dataset != "code_pii":
         return {"records": None, "train_chars": None, "hosts_needed": None, "hosts_named": None}
-    kinds = 4
+    programs = math.ceil(4 / data.values_per_program)  # of a person, for the four kinds of value
     records = {
-        "train": data.identities * kinds * data.repetitions + data.clean,
-        "calibration": data.calibration_identities * kinds * data.calibration_repetitions + data.calibration_clean,
+        "train": data.identities * programs * data.repetitions + data.clean,
+        "calibration": data.calibration_identities * programs * data.calibration_repetitions + data.calibration_clean,
         "utility": data.utility,
         "reference": data.reference,
     }
@@ -165,7 +165,7 @@ def _schedule(settings: Settings, data: Facts) -> Facts:
     """Rows, optimiser steps and passes. Packed rows are an estimate; with LoRA a record is a row."""
     train = settings.train
     exact = train.method == "lora"
-    conditions = trained(settings.masking)
+    conditions = trainings(settings.masking, train)
     facts = {
         "method": train.method,
         "conditions": len(conditions),
@@ -273,10 +273,11 @@ def small(shape: Any) -> Any:
 
 
 def _trial(train: Settings, shape: Any) -> Facts:
-    """One optimiser step of the recipe with the masked loss, on the CPU; some of the tokens are masked."""
+    """One optimiser step of the recipe with its intervention, on the CPU; some of the tokens are masked."""
     import torch
 
-    from sm_ops.training import lora, packing, trainer
+    from sm_ops.training import interventions, lora, packing, trainer
+    from sm_ops.training.masked import Example
 
     model = small(shape)
     name = type(model).__name__
@@ -284,17 +285,22 @@ def _trial(train: Settings, shape: Any) -> Facts:
         model = lora.wrap(model, train.lora)
     length = min(train.context, 16)
     ids = np.random.default_rng(0).integers(1, SMALL["vocab_size"], (2, length))
-    labels = np.where(np.arange(length) % 4 == 3, packing.IGNORED, ids)
-    labels[:, 0] = packing.IGNORED
-    rows = [{"input_ids": own, "labels": learned} for own, learned in zip(ids, labels, strict=True)]
+    masks = (np.arange(length) % 4 == 3) & (np.array([[True], [train.intervention != "drop"]]))
+    examples = [
+        Example(str(number), own, np.where(mask, packing.IGNORED, own), mask)
+        for number, (own, mask) in enumerate(zip(ids, masks, strict=True))
+    ]
+    rows = packing.rows(interventions.prepare(examples, train.intervention), length)
     once = {"epochs": 1, "batch_size": 2, "accumulation": 1, "warmup_steps": 0, "device": "cpu", "threads": 1}
     before = [parameter.detach().clone() for parameter in model.parameters()]
     with tempfile.TemporaryDirectory() as scratch:
-        result = trainer.fit(model, rows, 0, Settings(train.plain() | once), 0, Path(scratch))
+        settings = Settings(train.plain() | once)
+        result = trainer.fit(model, rows, 0, settings, 0, Path(scratch), intervention=train.intervention)
     if all(torch.equal(old, new) for old, new in zip(before, model.parameters(), strict=True)):
         raise InputError("recipe-does-not-train", f"One step of this recipe changes no weight of a small {name}.")
     return {
         "class": name,
+        "intervention": train.intervention,
         "loss": result["train_loss"],
         "kept": packing.learned_tokens(rows),
         "supervised": 2 * (length - 1),

@@ -24,7 +24,7 @@ VOCABULARY, LENGTH = 32, 12
 class Trained:
     """What a fit returned, and loss and gradient norm (before clipping) of each optimiser step."""
 
-    numbers: dict[str, float]
+    numbers: dict[str, float | None]
     losses: list[float]
     norms: list[float]
 
@@ -48,18 +48,22 @@ def new_model() -> Callable[[], Any]:
 
 @pytest.fixture
 def new_rows() -> Callable[..., list[dict[str, np.ndarray]]]:
-    """`new_rows(n, kept)`: random rows; `kept[i]` labels of row i are learned (default: all but the first)."""
+    """`new_rows(n, kept)`: random rows; `kept[i]` labels of row i are learned (default: all but the first).
 
-    def make(number: int = 8, kept: list[int] | None = None) -> list[dict[str, np.ndarray]]:
+    Tokens that are not learned are masked; with `learned="all"` they are masked and learned.
+    """
+
+    def make(number: int = 8, kept: list[int] | None = None, learned: str = "kept") -> list[dict[str, np.ndarray]]:
         random = np.random.default_rng(1)
         rows = []
         for index in range(number):
             ids = random.integers(1, VOCABULARY, LENGTH)
-            labels = ids.copy()
+            masked = np.zeros(LENGTH, bool)
             if kept is not None:
-                labels[random.permutation(np.arange(1, LENGTH))[kept[index] :]] = IGNORED
+                masked[random.permutation(np.arange(1, LENGTH))[kept[index] :]] = True
+            labels = ids.copy() if learned == "all" else np.where(masked, IGNORED, ids)
             labels[0] = IGNORED
-            rows.append({"input_ids": ids, "labels": labels})
+            rows.append({"input_ids": ids, "labels": labels, "masked": masked})
         return rows
 
     return make
@@ -67,11 +71,11 @@ def new_rows() -> Callable[..., list[dict[str, np.ndarray]]]:
 
 @pytest.fixture
 def train(tmp_path_factory: pytest.TempPathFactory, settings) -> Callable[..., Trained]:
-    """`train(model, rows, **settings)` in a fresh folder."""
+    """`train(model, rows, intervention, **settings)` in a fresh folder."""
 
-    def run(model: Any, rows: list[dict[str, np.ndarray]], **changes: Any) -> Trained:
+    def run(model: Any, rows: list[dict[str, np.ndarray]], intervention: str = "loss", **changes: Any) -> Trained:
         scratch = tmp_path_factory.mktemp("scratch")
-        numbers = trainer.fit(model, rows, 0, settings(**changes), 0, scratch)
+        numbers = trainer.fit(model, rows, 0, settings(**changes), 0, scratch, intervention=intervention)
         (state,) = scratch.glob("checkpoint-*/trainer_state.json")
         steps = [entry for entry in json.loads(state.read_text())["log_history"] if "loss" in entry]
         return Trained(numbers, [step["loss"] for step in steps], [step["grad_norm"] for step in steps])

@@ -67,6 +67,7 @@ def run(method: str, folder: Path, kill: str | None = None) -> None:
         transformers_trainer.rotate_checkpoints = after_step_16(transformers_trainer.rotate_checkpoints)
     torch.manual_seed(0)
     model = tiny.new_model(SHAPE, 32, 12, end=0, seed=0)
+    intervention = method if method in ("clip", "both") else "loss"
     if method != "scratch":
         model = models.load(folder.parent / "base")
     for module in model.modules():
@@ -77,12 +78,14 @@ def run(method: str, folder: Path, kill: str | None = None) -> None:
         model = lora.wrap(model, LORA)
     random = np.random.default_rng(0)
     ids = random.integers(1, 32, (24, 12))
-    labels = np.where(random.random((24, 12)) < 0.6, ids, -100)
+    masked = random.random((24, 12)) >= 0.6
+    labels = ids.copy() if intervention == "clip" else np.where(masked, -100, ids)
     labels[:, 0] = -100
-    rows = [{"input_ids": own, "labels": learned} for own, learned in zip(ids, labels, strict=True)]
+    names = ("input_ids", "labels", "masked")
+    rows = [dict(zip(names, row, strict=True)) for row in zip(ids, labels, masked, strict=True)]
     progress = between if kill == "between" else lambda done, total: None
     settings = SimpleNamespace(**{**vars(SETTINGS), "optimizer": "muon" if method == "scratch" else "adamw"})
-    numbers = trainer.fit(model, rows, 0, settings, 5, folder / "scratch", progress)
+    numbers = trainer.fit(model, rows, 0, settings, 5, folder / "scratch", progress, intervention)
     models.save(model, folder / "model")
     (folder / "numbers.json").write_text(json.dumps(numbers))
 
@@ -112,6 +115,8 @@ def main(root: Path) -> None:
         ("continue", ("between", "writing", "written")),
         ("scratch", ("between",)),
         ("lora", ("between", "writing")),
+        ("clip", ("between",)),
+        ("both", ("between",)),
     ):
         assert in_child(method, root / method) == 0
         found[method] = result(root / method) | {"kills": {}}

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from sm_ops.core.records import Message, Record
-from sm_ops.masking.labels import labels
 from sm_ops.scoring.tokenize import tokenize
 from sm_ops.training import lora, masked, models, packing, recipe, tiny, trainer
 
@@ -117,8 +116,7 @@ def test_only_the_assistant_s_words_and_its_end_of_turn_are_learned(tokenizer, t
     tokenizer.chat_template = template
     tokens = tokenize(CHAT, tokenizer)
     mask = np.zeros(len(tokens), bool)
-    example = masked.Example("0", tokens.ids, labels(tokens.ids, tokens.supervised, mask))
-    masked.write(tmp_path / "set.parquet", [example])
+    masked.write(tmp_path / "set.parquet", masked.examples([CHAT], [tokens], [mask]))
     (row,) = packing.rows(masked.read(tmp_path / "set.parquet"), context=4096)
 
     rendered = tokenizer.apply_chat_template([vars_of(message) for message in CHAT.messages], tokenize=False)
@@ -127,7 +125,7 @@ def test_only_the_assistant_s_words_and_its_end_of_turn_are_learned(tokenizer, t
     assert tokenizer.decode(learned) == "".join(a + end for a, end in zip(ANSWERS, turn_ends, strict=True))
 
     mask[np.flatnonzero(tokens.eligible)[1:3]] = True
-    (again,) = packing.rows([masked.Example("0", tokens.ids, labels(tokens.ids, tokens.supervised, mask))], 4096)
+    (again,) = packing.rows(list(masked.examples([CHAT], [tokens], [mask])), 4096)
     assert np.array_equal(again["input_ids"], row["input_ids"])
     assert packing.learned_tokens([again]) == packing.learned_tokens([row]) - 2
 
@@ -145,7 +143,8 @@ def test_what_is_loaded_is_what_was_trained(tmp_path, settings, kind):
     models.save(base, tmp_path / "base")
     wrapped = lora.wrap(models.load(tmp_path / "base"), RANK_16)
     ids = np.random.default_rng(0).integers(1, 128, (4, 10))
-    rows = [{"input_ids": own, "labels": np.r_[packing.IGNORED, own[1:]]} for own in ids]
+    none = np.zeros(10, bool)
+    rows = [{"input_ids": own, "labels": np.r_[packing.IGNORED, own[1:]], "masked": none} for own in ids]
     result = trainer.fit(wrapped, rows, 0, settings(epochs=8, learning_rate=1e-2), 0, tmp_path / "scratch")
     assert result["steps"] == 8
     models.save(wrapped, tmp_path / "adapter")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -98,7 +99,7 @@ def test_nothing_left_to_learn_moves_nothing(new_model, new_rows, train):
     trained = train(model, new_rows(kept=[0] * 8), epochs=3, batch_size=4, accumulation=2)
     assert trained.losses == [0.0] * 3
     assert trained.norms == [0.0] * 3
-    assert trained.numbers == {"steps": 3, "train_loss": 0.0}
+    assert trained.numbers == {"steps": 3, "train_loss": 0.0, "steps_without_loss": 3}
     assert torch.equal(weights(model), start)
 
 
@@ -115,7 +116,7 @@ def test_an_empty_step_among_others_has_no_gradient(new_model, new_rows, train):
     """Only AdamW's own momentum may move the weights there; the step's gradient is exactly zero."""
     trained = train(new_model(), new_rows(4, kept=[5, 0, 11, 3]), epochs=2, batch_size=1)
     empty = [step for step, loss in enumerate(trained.losses) if loss == 0]
-    assert len(empty) == 2
+    assert len(empty) == trained.numbers["steps_without_loss"] == 2
     assert [step for step, norm in enumerate(trained.norms) if norm == 0] == empty
     assert np.isfinite(trained.losses).all()
 
@@ -183,25 +184,32 @@ def test_a_half_written_checkpoint_is_not_resumed(tmp_path):
     assert {folder.name for folder in tmp_path.iterdir()} == {"checkpoint-9", "checkpoint-20"}
 
 
-@pytest.mark.slow
-def test_two_processes_are_one_with_a_batch_of_both(tmp_path):
-    """Gloo on the loopback: equal losses and gradient norms, whose means run over both ranks' kept tokens."""
+@pytest.mark.parametrize(
+    "intervention",
+    ["loss", *(pytest.param(name, marks=pytest.mark.slow) for name in ("scale", "clip", "attention", "both"))],
+)
+def test_two_processes_are_one_with_two_microbatches(tmp_path, intervention):
+    """Gloo on the loopback: equal losses and gradient norms, whose means run over both ranks' tokens."""
     script = Path(__file__).with_name("ranks.py")
-    loopback = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29531", "GLOO_SOCKET_IFNAME": "lo"}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    loopback = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo"}
     runs = {}
     for world in (1, 2):
         ranks = []
         for rank in range(world):
             place = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world)} | loopback
             environment = os.environ | (place if world > 1 else {})
-            command = [sys.executable, str(script), str(tmp_path / str(world)), str(8 // world)]
+            command = [sys.executable, str(script), str(tmp_path / str(world)), str(2 // world), intervention]
             ranks.append(subprocess.Popen(command, env=environment))
         try:
-            assert [process.wait(timeout=120) for process in ranks] == [0] * world
+            assert [process.wait(timeout=240) for process in ranks] == [0] * world
         finally:
             for process in ranks:
                 process.kill()
         (state,) = (tmp_path / str(world)).glob("checkpoint-*/trainer_state.json")
         runs[world] = [step for step in json.loads(state.read_text())["log_history"] if "loss" in step]
-    for key in ("loss", "grad_norm"):
+    weakened = ("multipliers", "weakened") if intervention in ("clip", "scale") else ()
+    for key in ("loss", "grad_norm", "labels", *weakened):
         assert [step[key] for step in runs[2]] == pytest.approx([step[key] for step in runs[1]], rel=1e-4)

@@ -62,10 +62,11 @@ def test_steps_are_counted_as_the_trainer_counts_them(tmp_path, settings):
 
     from sm_ops.training import trainer
 
-    ten = ("data.identities=1", "data.repetitions=2", "data.clean=2", "train.epochs=3", "train.batch_size=3")
+    ten = ("data.identities=1", "data.repetitions=8", "data.clean=2", "train.epochs=3", "train.batch_size=3")
     found = facts("small", *ten, "train.accumulation=2", "train.warmup_steps=0")
     assert found["schedule"]["rows"] == 10
-    rows = [{"input_ids": np.arange(1, 9), "labels": np.arange(1, 9)}] * 10
+    ids = np.arange(1, 9)
+    rows = [{"input_ids": ids, "labels": ids, "masked": np.zeros(8, bool)}] * 10
     model = recipe.small(recipe._shape(resolved("tiny").base, resolved("tiny").train))
     result = trainer.fit(model, rows, 0, settings(epochs=3, batch_size=3, accumulation=2), 0, tmp_path)
     assert found["schedule"]["steps"] == result["steps"]
@@ -80,7 +81,7 @@ def resolved(source):
 @pytest.mark.parametrize(
     ("source", "override", "words"),
     [
-        ("small", "train.warmup_steps=5000", "train.warmup_steps is 5000, but the training has 160 steps"),
+        ("small", "train.warmup_steps=5000", "train.warmup_steps is 5000, but the training has 120 steps"),
         ("tiny", "train.context=512", "train.context is 512, but .* has 256 positions"),
     ],
 )
@@ -96,6 +97,23 @@ def test_own_records_are_counted(tmp_path):
     found = facts("tiny", "data.dataset=own", *own)
     assert found["data"]["records"] == {"train": 30, "calibration": 30, "utility": 30}
     assert found["schedule"]["rows"] == round((30 * 300 / 3 + 30) / 256)
+
+
+@pytest.mark.parametrize("intervention", ["attention", "both", "clip", "drop"])
+def test_the_trial_step_makes_the_intervention(intervention):
+    trial = facts("tiny", f"train.intervention={intervention}")["trial"]
+    assert trial["intervention"] == intervention
+    assert (trial["kept"], trial["supervised"]) == ({"both": 22, "drop": 15}.get(intervention, 30), 30)
+
+
+def test_a_class_that_cannot_block_attention_is_found_out_before_the_run(tmp_path):
+    from transformers import AutoConfig
+
+    AutoConfig.for_model("opt", ffn_dim=64, word_embed_proj_dim=32).save_pretrained(tmp_path)
+    name = (f"base.name={tmp_path}", "train.context=64")
+    assert facts("small", *name)["trial"]["class"] == "OPTForCausalLM"
+    with pytest.raises(InputError, match=r"cannot be blocked in OPTForCausalLM.*use train\.intervention=loss"):
+        facts("small", *name, "train.intervention=attention")
 
 
 def test_a_model_in_a_folder_is_looked_up_there(tmp_path):
@@ -117,7 +135,7 @@ def test_the_command_needs_no_network_and_says_what_it_could_not_look_up():
     done = subprocess.run([*command[:4], "small", "--json"], capture_output=True, text=True, timeout=120, check=False)
     found = json.loads(done.stdout)
     assert found["lora"]["trainable_parameters"] == 4_884_480
-    assert found["plan_steps"] > 50
+    assert found["plan_steps"] > 20
     assert done.stderr == ""
     done = subprocess.run([*command[:4], "small", "--set", "train.warmup_steps=5000"], capture_output=True, text=True,
                           timeout=120, check=False)  # fmt: skip

@@ -17,7 +17,7 @@ def found(tmp_path_factory):
     script = Path(__file__).with_name("kill_and_resume.py")
     command = [sys.executable, str(script), str(tmp_path_factory.mktemp("resume"))]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -31,6 +31,8 @@ def found(tmp_path_factory):
         ("scratch", "between", ["checkpoint-16"]),
         ("lora", "between", ["checkpoint-16"]),
         ("lora", "writing", ["checkpoint-16", "checkpoint-8"]),
+        ("clip", "between", ["checkpoint-16"]),
+        ("both", "between", ["checkpoint-16"]),
     ],
 )
 def test_killed_and_resumed_is_uninterrupted(found, method, kill, left):
@@ -42,5 +44,11 @@ def test_killed_and_resumed_is_uninterrupted(found, method, kill, left):
     assert killed["numbers"]["steps"] == 30
 
 
+def test_the_mean_multiplier_counts_what_was_before_the_kill(found):
+    numbers = found["clip"]["kills"]["between"]["numbers"]
+    assert numbers["weakened_microbatches"] == 60
+    assert 0 < numbers["mean_multiplier"] < 1
+
+
 def test_the_methods_end_at_different_weights(found):
-    assert len({found[method]["hash"] for method in found}) == 3
+    assert len({found[method]["hash"] for method in found}) == 5
