@@ -30,6 +30,14 @@ Set = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Worker processes at a time; default: one a core.")]
 Orchestrate = Annotated[bool, typer.Option("--orchestrate", help="Run the same steps as a Prefect flow.")]
+RecordFile = Annotated[Path, typer.Argument(help="Records, JSONL or Parquet.", metavar="RECORDS")]
+ScoreFile = Annotated[Path, typer.Option("--scores", help="Score file of these records.")]
+Tokenizer = Annotated[
+    str | None, typer.Option(help="Model whose tokens are masked, if it is not the reference.", metavar="MODEL")
+]
+Other = Annotated[
+    Path | None, typer.Option(help="The same records with the spans that another filter masks.", metavar="RECORDS")
+]
 RunName = Annotated[str | None, typer.Argument(help="A run's id or its beginning; default: the newest.")]
 
 
@@ -171,9 +179,18 @@ def report(name: RunName = None, as_json: Json = False) -> None:
     print(f"report: {found.folder / 'report.html'}")
 
 
-@app.command(epilog="Examples: sm-ops init | sm-ops init params.yaml")
-def init(config: Config = "tiny", overrides: Set = None) -> None:
-    """Write a pipeline into the present folder for DVC: its settings as params.yaml, its steps as dvc.yaml."""
+@app.command(epilog="Examples: sm-ops init | sm-ops init params.yaml | sm-ops init --model smollm2")
+def init(
+    config: Config = "tiny",
+    overrides: Set = None,
+    model: Annotated[
+        str | None, typer.Option(help="Fetch this model into the home folder instead: smollm2.", metavar="MODEL")
+    ] = None,
+) -> None:
+    """Write a pipeline into the present folder for DVC (params.yaml and dvc.yaml), or fetch a real model."""
+    if model is not None:
+        _fetch(model)
+        return
     from sm_ops.stages import plan
     from sm_ops.versioning.pipeline import write_files
 
@@ -181,6 +198,148 @@ def init(config: Config = "tiny", overrides: Set = None) -> None:
     for path in write_files(Path.cwd(), resolved, plan(resolved)):
         print(path.name)
     print("next: dvc --wait-for-lock repro (in a git repository with DVC: dvc init)", file=sys.stderr)
+
+
+def _fetch(model: str) -> None:
+    from sm_ops.core.errors import InputError
+    from sm_ops.core.fetched import HUB_NAMES
+    from sm_ops.core.home import home_folder
+    from sm_ops.core.registry import did_you_mean
+
+    if model not in HUB_NAMES:
+        hint = f"There is no model {model!r} to fetch; {did_you_mean(model, HUB_NAMES)}."
+        raise InputError("unknown-model", hint)
+    from sm_ops.fetching import smollm2
+
+    fetched = smollm2.fetch(home_folder())
+    print(fetched.folder)
+    state = "was here already, from" if fetched.found else "fetched from"
+    print(f"{HUB_NAMES[model]}: {state} {fetched.source}", file=sys.stderr)
+    print("next: sm-ops run small", file=sys.stderr)
+
+
+@app.command(
+    epilog="Examples: sm-ops score train.jsonl --model gpt2 | sm-ops score train.jsonl --model mine/ --set workers=2"
+)
+def score(
+    records: RecordFile,
+    model: Annotated[str, typer.Option(help="Folder or hub name of a causal model, or what a backend reads.")],
+    out: Annotated[Path, typer.Option(help="Score file to write (.parquet or .jsonl).")] = Path("scores.parquet"),
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of a reference: backend, prompt, dtype, ...", metavar="KEY=VALUE"),
+    ] = None,
+) -> None:
+    """Score every token of your records under a reference model; run again after a kill, it goes on."""
+    from sm_ops import surprise
+    from sm_ops.core.config import parsed
+    from sm_ops.core.display import counting
+    from sm_ops.core.home import home_folder
+
+    os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}  # the bar is ours
+    folder = home_folder() / "restricted" / ".scratch" / "score"
+    with counting("records scored") as progress:
+        scores = surprise.score(records, model, folder=folder, progress=progress, **parsed(overrides))
+    scores.save(out)
+    print(out)
+    print(f"next: sm-ops calibrate {records} --scores {out} (labelled records)", file=sys.stderr)
+
+
+@app.command(
+    epilog="Examples: sm-ops calibrate validation.jsonl --scores scores.parquet --auto | sm-ops calibrate "
+    "validation.jsonl --scores scores.parquet --set windows=line --set k=1 --set propagate=none"
+)
+def calibrate(
+    records: RecordFile,
+    scores: ScoreFile,
+    out: Annotated[Path, typer.Option("--out", help="Where to write the calibration.")] = Path("calibration.json"),
+    auto: Annotated[bool, typer.Option("--auto", help="Compare the paper's rules, choose, and verify.")] = False,
+    target: Annotated[list[float] | None, typer.Option(help="Target recall of an operating point.")] = None,
+    acceptable: Annotated[float, typer.Option(help="Largest collateral masking rate that you accept.")] = 0.25,
+    confidence: Annotated[
+        float | None, typer.Option(help="With which the recall shall hold for further identities.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="Key of the records' meta: one threshold per value.")] = None,
+    tokenizer: Tokenizer = None,
+    other: Other = None,
+    verify: Annotated[Path | None, typer.Option(help="Labelled records that verify the choice.")] = None,
+    verify_scores: Annotated[Path | None, typer.Option(help="Their score file.")] = None,
+    application: Annotated[Path | None, typer.Option(help="Labelled records like those to be masked.")] = None,
+    application_scores: Annotated[Path | None, typer.Option(help="Their score file.")] = None,
+    overrides: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the rule: windows, n, k, ...", metavar="KEY=VALUE")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Choose thresholds on labelled records, and say whether surprise masking is the right tool for them."""
+    from sm_ops import surprise
+    from sm_ops.core.config import parsed
+    from sm_ops.report.calibration import lines
+
+    calibration = surprise.calibrate(
+        records,
+        surprise.Scores.load(scores),
+        rule=parsed(overrides),
+        auto=auto,
+        tokenizer=tokenizer,
+        targets=target or (0.5, 0.7, 0.9, 0.95),
+        acceptable_collateral=acceptable,
+        confidence=confidence,
+        by=by,
+        other=other,
+        verify=_pair("verify", verify, verify_scores),
+        application=_pair("application", application, application_scores),
+    )
+    calibration.save(out)
+    print(json.dumps(calibration.report, indent=1) if as_json else "\n".join(lines(calibration.report)))
+    print(f"next: sm-ops mask RECORDS --scores SCORES --calibration {out}", file=sys.stderr)
+
+
+def _pair(option: str, records: Path | None, scores: Path | None) -> Any:
+    from sm_ops import surprise
+    from sm_ops.core.errors import InputError
+
+    if (records is None) != (scores is None):
+        raise InputError("half-a-pair", f"--{option} and --{option}-scores belong together; give both.")
+    return None if records is None or scores is None else (records, surprise.Scores.load(scores))
+
+
+@app.command(
+    epilog="Examples: sm-ops mask train.jsonl --scores train.parquet --calibration calibration.json | sm-ops mask "
+    "train.jsonl --scores train.parquet --calibration calibration.json --point SM95 --redact"
+)
+def mask(
+    records: RecordFile,
+    scores: ScoreFile,
+    calibration: Annotated[Path, typer.Option("--calibration", help="What sm-ops calibrate wrote.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path("masked"),
+    point: Annotated[str | None, typer.Option(help="Operating point; default: the one that calibration chose.")] = None,
+    tokenizer: Tokenizer = None,
+    other: Other = None,
+    combine: Annotated[str, typer.Option(help="With the other filter: union, intersection or residual.")] = "union",
+    redact: Annotated[bool, typer.Option("--redact", help="Also write records with masked spans replaced.")] = False,
+    placeholder: Annotated[str, typer.Option(help="What takes the place of a masked span.")] = "[MASKED]",
+) -> None:
+    """Mask records by a calibrated rule: a masked training set, the spans with their reasons, redacted records."""
+    from sm_ops import surprise
+
+    masked = surprise.mask(
+        records,
+        surprise.Scores.load(scores),
+        surprise.Calibration.load(calibration),
+        point=point,
+        tokenizer=tokenizer,
+        other=other,
+        combination=combine,
+    )
+    masked.write(out)
+    written = [out / "train.parquet", out / "masks.parquet"]
+    if redact:
+        written.append(out / "redacted.jsonl")
+        masked.write_redacted(written[-1], placeholder)
+    print("\n".join(map(str, written)))
+    hidden, eligible = masked.counts
+    print(f"{masked.point}: {hidden:,} of {eligible:,} tokens masked (rule and reasons: {written[1]})", file=sys.stderr)
 
 
 track = typer.Typer(help="Send runs to MLflow.", rich_markup_mode=None)

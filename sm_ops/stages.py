@@ -13,9 +13,11 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
+from sm_ops.core.fetched import located
+from sm_ops.core.home import home_folder
 from sm_ops.core.settings import Settings
 from sm_ops.core.stage import Output, Stage, Step
-from sm_ops.masking.conditions import BASE, trained
+from sm_ops.masking.conditions import BASE, trainings
 
 SYNTHESIZE = Stage(
     name="synthesize",
@@ -80,7 +82,7 @@ CALIBRATE = Stage(
     function="sm_ops.steps.calibrate:run",
     sections=("masking", "base"),
     places=("base.name",),
-    members=(("masking.select", "rule"),),
+    members=(("masking.select", "rule"), ("masking.windows", "window")),
     outputs=(Output("calibration.json", "internal"),),
     numeric=True,
     key="auroc",
@@ -91,10 +93,12 @@ MASK = Stage(
     function="sm_ops.steps.mask:run",
     sections=("masking", "base"),
     places=("base.name",),
-    members=(("masking.select", "rule"),),
+    members=(("masking.select", "rule"), ("masking.windows", "window"), ("masking.baselines", "baseline")),
     outputs=(
         Output("masks.parquet", "internal"),
         Output("coverage.json", "internal"),
+        Output("application.json", "internal"),
+        Output("bound.json", "internal"),
         Output("strip.json", "internal"),
     ),
     numeric=True,
@@ -135,6 +139,7 @@ STAGES = (SYNTHESIZE, AUDIT, BASE_MODEL, FIT, SCORE, CALIBRATE, MASK, TRAIN, ATT
 
 def plan(config: dict[str, Any]) -> list[Step]:
     """The steps of a run, each after those it reads. `config` is what `core.config.resolve` returns."""
+    config = located(config, home_folder())
     named = config["base"]["name"] is not None
     base = {} if named else {"base": ("base", "model")}
     steps = [
@@ -159,23 +164,24 @@ def plan(config: dict[str, Any]) -> list[Step]:
     scores = {f"scores/{n}": (f"score@{n}", "calibration.parquet") for n in config["references"]}
     inputs = _from("synthesize", "calibration.jsonl") | scores | base
     steps.append(_step(CALIBRATE, config, inputs=inputs))
-    conditions = trained(Settings(config["masking"]))
+    conditions = trainings(Settings(config["masking"]), Settings(config["train"]))
     inputs = _from("synthesize", "train.jsonl", "canaries.jsonl") | base
     inputs |= {
         "scores": (f"score@{config['masking']['reference']}", "train.parquet"),
         "calibration": ("calibrate", "calibration.json"),
     }
-    training_sets = tuple(Output(f"{condition}.parquet", "restricted") for condition in conditions)
+    training_sets = tuple(Output(f"{condition}.parquet", "restricted") for condition in dict.fromkeys(mask for mask, _ in conditions.values()))
     steps.append(_step(replace(MASK, outputs=MASK.outputs + training_sets), config, inputs=inputs))
 
     canaries = _from("synthesize", "canaries.jsonl")
     utility = _from("synthesize", "utility.jsonl")
     for seed in config["seeds"]:
         own = {"seed": seed}
-        for condition in conditions:
+        for condition, (mask, intervention) in conditions.items():
             cell = (condition, str(seed))
-            inputs = {"training": ("mask", f"{condition}.parquet")} | base
-            steps.append(_step(TRAIN, config, inputs=inputs, cell=cell, own=own))
+            inputs = {"training": ("mask", f"{mask}.parquet")} | base
+            train = {**config["train"], "intervention": intervention, "compare": []}
+            steps.append(_step(TRAIN, config, inputs=inputs, cell=cell, own=own | {"train": train}))
         for condition in (BASE, *conditions):
             cell = (condition, str(seed))
             model = {} if condition == BASE else {"model": (f"train@{condition}-{seed}", "model")}

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.registry import did_you_mean, members
@@ -36,6 +36,9 @@ class Section(BaseModel):
     """A part of the config: immutable, and unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+SectionType = TypeVar("SectionType", bound=Section)
 
 
 class Own(Section):
@@ -131,9 +134,16 @@ class Reference(Section):
     examples: Count = Field(default=0, description="clean documents put before every text (hf)")
     dtype: Dtype = "float32"
     device: Device = "auto"
-    token_budget: Positive = 4096
+    token_budget: Positive | None = Field(
+        default=None, description="positions of a batch, padding included; null: 1024 on a CPU, 65536 on a GPU (hf)"
+    )
     prefix_token: str | None = None
+    prompt: str | None = Field(default=None, description="text put before every record, after the examples (hf)")
+    violating: str | None = Field(
+        default=None, description="second prompt, for the prompted contrast; for backend file a second score file"
+    )
     threads: Positive = 1
+    workers: Positive = Field(default=1, description="processes that score; worker i takes the i-th GPU (hf)")
     order: Positive = 3
     vocab_size: Positive = 2048
 
@@ -143,33 +153,81 @@ class Reference(Section):
             raise ValueError("backend file needs model: the path of a score file")
         return self
 
+    @model_validator(mode="after")
+    def _prompts_have_a_reader(self) -> Reference:
+        if self.backend == "file" and self.prompt is not None:
+            raise ValueError("backend file brings its scores; prompt belongs to a model that is still to be run")
+        if self.backend == "ngram" and (self.prompt is not None or self.violating is not None):
+            raise ValueError("backend ngram sees a few tokens back and has no use for prompt or violating")
+        if self.backend == "hf" and self.violating is not None and self.prompt is None:
+            raise ValueError("violating needs prompt: the contrast is between a violating and a compliant prompt")
+        return self
+
 
 REFERENCES = {"tiny": Reference(), "ngram": Reference(backend="ngram")}
 
 
-class Masking(Section):
-    """The masking rule of paper A.1 and D, its operating points, and the baselines beside it."""
+class Rule(Section):
+    """How reference scores become a mask (paper section 2 and D); by default the rule of code with private values."""
+
+    windows: str = Field(default="fixed", description="fixed, line, sentence, field, response or segment")
+    n: Positive = Field(default=4, description="width of a fixed window, in tokens")
+    agg: Literal["mean", "top"] = Field(default="mean", description="of the token scores; top: of the three largest")
+    select: str = Field(default="global", description="global (a threshold) or local (a rank among neighbours)")
+    radius: Positive = Field(default=32, description="neighbours on either side (local)")
+    k: Positive = Field(default=4, description="selected windows that must hold a token")
+    propagate: Literal["none", "record", "group", "corpus"] = "group"
+    prop_n: Positive | None = Field(default=None, description="tokens of a repeated sequence; null: n")
+
+    @field_validator("windows", "select")
+    @classmethod
+    def _is_known(cls, name: str, info: ValidationInfo) -> str:
+        names = members("rule") if info.field_name == "select" else {"fixed": "", **members("window")}
+        if name not in names:
+            raise ValueError(f"there is no {name!r}; {did_you_mean(name, names)}")
+        return name
+
+    @model_validator(mode="after")
+    def _can_be_applied(self) -> Rule:
+        if self.windows == "fixed" and self.k > self.n:
+            raise ValueError(f"k {self.k} is larger than n {self.n}: no token lies in that many windows")
+        if self.windows != "fixed" and self.propagate != "none" and self.prop_n is None:
+            raise ValueError(f"windows {self.windows} have no width; set prop_n, or propagate to none")
+        return self
+
+
+BASELINES: dict[str, tuple[int | float, ...]] = {"random": (0.95,), "goldfish": (3,)}
+
+
+class Masking(Rule):
+    """The masking rule, its operating points, and the baselines beside it."""
 
     reference: str = "tiny"
-    windows: Literal["fixed"] = "fixed"
-    n: Positive = 4
-    select: str = "global"
-    k: Positive = 4
-    propagate: Literal["none", "record", "group", "corpus"] = "group"
-    targets: tuple[Rate, ...] = (0.5, 0.7, 0.9, 0.95)
-    random: tuple[Rate, ...] = Field(default=(0.95,), description="random masks at these operating points' budgets")
-    goldfish: tuple[Annotated[int, Field(ge=2)], ...] = (3,)
+    targets: tuple[Rate, ...] = Field(default=(0.5, 0.7, 0.9, 0.95), description="target recalls")
+    by: str | None = Field(default=None, description="a key of the records' meta: one more point, a threshold for each")
+    confidence: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None, description="with which the recall holds for further identities; null: on the validation data"
+    )
+    baselines: dict[Name, tuple[Annotated[int | float, Field(gt=0)], ...]] = Field(
+        default=BASELINES, description="values of each: up to 1 the recall whose budget it gets, above 1 its own number"
+    )
     seed: Count = 0
     acceptable_collateral: Rate = 0.25
 
+    @field_validator("baselines", mode="before")
+    @classmethod
+    def _beside_the_usual_ones(cls, given: Any) -> Any:
+        return {**BASELINES, **given} if isinstance(given, dict) else given
+
     @model_validator(mode="after")
     def _consistent(self) -> Masking:
-        if self.k > self.n:
-            raise ValueError(f"k {self.k} is larger than n {self.n}: no token lies in that many windows")
-        for name in ("targets", "random", "goldfish"):
-            _no_repetition(name, getattr(self, name))
-        if not set(self.random) <= set(self.targets):
-            raise ValueError("random names an operating point that is not among targets")
+        for name, values in {"targets": self.targets, **self.baselines}.items():
+            _no_repetition(name, values)
+        for name, values in self.baselines.items():
+            if name not in members("baseline"):
+                raise ValueError(f"there is no baseline {name!r}; {did_you_mean(name, members('baseline'))}")
+            if not {value for value in values if value <= 1} <= set(self.targets):
+                raise ValueError(f"baseline {name} has the budget of an operating point that is not among targets")
         return self
 
 
@@ -186,6 +244,15 @@ class Train(Optimisation):
 
     method: Literal["continue", "scratch", "lora"] = "continue"
     context: Positive = 256
+    intervention: Literal["loss", "attention", "both", "clip", "scale", "drop"] = Field(
+        default="loss", description="what happens to masked tokens (paper E.1)"
+    )
+    compare: tuple[Literal["loss", "attention", "both", "clip", "scale", "drop"], ...] = Field(
+        default=(), description="further interventions, at the highest target recall (paper E.1)"
+    )
+    truncated: Literal["refuse", "drop"] = Field(
+        default="refuse", description="records that the context cuts so that nothing supervised is left"
+    )
     lora: Lora = Lora()
 
 
@@ -235,7 +302,6 @@ class Pipeline(Section):
             near = did_you_mean(self.masking.reference, self.references)
             raise ValueError(f"masking.reference {self.masking.reference!r} is not among references; {near}")
         named = [("data.dataset", "dataset", self.data.dataset), ("attack.name", "attack", self.attack.name)]
-        named += [("masking.select", "rule", self.masking.select)]
         named += [(f"references.{k}.backend", "reference", r.backend) for k, r in self.references.items()]
         for path, kind, name in named:
             if name not in members(kind):
@@ -254,14 +320,24 @@ def load_pipeline(source: str | None, overrides: list[str] | None = None) -> Pip
     if overrides:
         values.setdefault("references", {name: r.model_dump() for name, r in REFERENCES.items()})
     for override in overrides or []:
-        key, equals, text = override.partition("=")
-        if not equals or not key:
-            raise InputError("bad-override", f"--set {override!r} is not of the form KEY=VALUE.")
-        _assign(values, key.split("."), _parse(text, f"--set {key}"), override)
+        _set(values, override)
+    return validated(Pipeline, values, where)
+
+
+def validated(section: type[SectionType], values: dict[str, Any], where: str) -> SectionType:
+    """A section (or a whole pipeline) from plain values; `InputError` begins with `where` and names the field."""
     try:
-        return Pipeline.model_validate(values)
+        return section.model_validate(values)
     except ValidationError as error:
-        raise InputError("bad-config", f"{where}: {_sentences(error)}") from None
+        raise InputError("bad-config", f"{where}: {_sentences(error, section)}") from None
+
+
+def parsed(overrides: list[str] | None) -> dict[str, Any]:
+    """`KEY=VALUE` settings of one section as plain values; `InputError` for another form."""
+    values: dict[str, Any] = {}
+    for override in overrides or []:
+        _set(values, override)
+    return values
 
 
 def resolve(pipeline: Pipeline) -> dict[str, Any]:
@@ -303,7 +379,11 @@ def _parse(text: str, where: str) -> Any:
         raise InputError("bad-yaml", f"{place}: this is not valid YAML.") from None
 
 
-def _assign(values: dict[str, Any], path: list[str], value: Any, override: str) -> None:
+def _set(values: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals or not key:
+        raise InputError("bad-override", f"--set {override!r} is not of the form KEY=VALUE.")
+    path, value = key.split("."), _parse(text, f"--set {key}")
     for part in path[:-1]:
         inner = values.setdefault(part, {})
         if not isinstance(inner, dict):
@@ -312,21 +392,21 @@ def _assign(values: dict[str, Any], path: list[str], value: Any, override: str) 
     values[path[-1]] = value
 
 
-def _sentences(error: ValidationError) -> str:
-    return "; ".join(_sentence(detail) for detail in error.errors(include_url=False)) + "."
+def _sentences(error: ValidationError, root: type[Section]) -> str:
+    return "; ".join(_sentence(detail, root) for detail in error.errors(include_url=False)) + "."
 
 
-def _sentence(detail: Any) -> str:
+def _sentence(detail: Any, root: type[Section]) -> str:
     path = ".".join(str(part) for part in detail["loc"])
     if detail["type"] == "extra_forbidden":
-        known = _fields_at(detail["loc"][:-1])
+        known = _fields_at(detail["loc"][:-1], root)
         return f"there is no setting {path}; {did_you_mean(str(detail['loc'][-1]), known)}"
     message = detail["msg"].removeprefix("Value error, ")
     message = (message[0].lower() + message[1:]).replace("tuple", "list")
     if detail["type"] == "value_error":
         return f"{path}: {message}" if path else message
     if detail["type"] == "model_type":
-        message = f"it is a section with the settings {', '.join(_fields_at(detail['loc']))}"
+        message = f"it is a section with the settings {', '.join(_fields_at(detail['loc'], root))}"
     if detail["type"] == "string_pattern_mismatch":
         message = "a name is made of letters, digits, '_', '-' and '.'"
     if detail["type"] == "literal_error" and isinstance(detail["input"], str):
@@ -335,8 +415,8 @@ def _sentence(detail: Any) -> str:
     return f"{path} is {detail['input']!r}, but {message}"
 
 
-def _fields_at(location: tuple[int | str, ...]) -> list[str]:
-    model: Any = Pipeline
+def _fields_at(location: tuple[int | str, ...], root: type[Section]) -> list[str]:
+    model: Any = root
     for part in location:
         if isinstance(model, type) and issubclass(model, Section) and part in model.model_fields:
             annotation = model.model_fields[str(part)].annotation

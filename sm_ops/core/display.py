@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
@@ -70,6 +71,28 @@ class Display:
         elif self._bar:
             done, total = message["progress"]
             self._bar.update(self._task, description=f"{step.name} {done}/{total}")
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar for one long task on a terminal, and elsewhere a line at each tenth; called with (done, all)."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(what, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+        return
+    told = 0
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told
+        if (tenth := 10 * done // max(total, 1)) > told:
+            told = tenth
+            print(f"{done} of {total} {what}", file=sys.stderr, flush=True)
+
+    yield tell
 
 
 def show_number(value: Any) -> str:

@@ -21,8 +21,9 @@ from sm_ops.core.stage import Stage, Step
 _PACKAGE = "sm_ops"
 _ROOT = Path(__file__).resolve().parents[2]
 _LIBRARIES = ("accelerate", "numpy", "peft", "tokenizers", "torch", "transformers")
-_INCIDENTAL = frozenset({"checkpoint_steps"})
-"""Settings, of whatever section, that say how a result is come by: a resumed training gives the same weights."""
+_INCIDENTAL = frozenset({"checkpoint_steps", "workers"})
+"""Settings, of whatever section, that say how a result is come by: a resumed training gives the same weights, and
+any number of scoring workers the same scores."""
 
 
 def payload(step: Step, input_hashes: dict[str, str]) -> dict[str, Any]:
@@ -104,7 +105,8 @@ def _outside_root(top: str) -> Path | None:
 def _member_modules(stage: Stage, settings: dict[str, Any]) -> set[str]:
     """Modules of the registry members that the settings name; an unknown name is an error of the stage's own."""
     known = [(registry.members(kind), _at(settings, dotted)) for dotted, kind in stage.members]
-    return {modules[name] for modules, name in known if name in modules}
+    named = ((modules, name) for modules, value in known for name in (value if isinstance(value, dict) else [value]))
+    return {modules[name] for modules, name in named if name in modules}
 
 
 @cache

@@ -12,6 +12,7 @@ from typing import Any
 from sm_ops.core import fs
 from sm_ops.core.home import Run
 from sm_ops.evaluation.frontier import family
+from sm_ops.masking.conditions import variant
 from sm_ops.report.outputs import Outputs
 from sm_ops.report.plots import budget_svg, coverage_svgs, frontier_svg, histogram_svg
 from sm_ops.report.results import load_results
@@ -21,6 +22,8 @@ from sm_ops.report.words import HEADER, cells, count, decimal, headline, interva
 Json = dict[str, Any]
 
 TABLES = ("rows", "per_seed", "by_kind", "curve", "canaries", "operating_points", "references", "stages", "claims")
+BOUND_ROWS = 20
+_LOGS = ("log_p", "log_p_lower", "log_samples_upper")
 METHODS = {
     "continue": "continued pretraining of the base model on packed text",
     "scratch": "pretraining from scratch on packed text",
@@ -49,6 +52,7 @@ def _page(results: Json, config: Json, histogram: Json, strip: Json) -> str:
         _conditions(results),
         _coverage(results),
         _calibration(results, histogram),
+        _bound(results),
         _strip(strip),
         _kinds(results),
         _budget(results, config),
@@ -113,18 +117,59 @@ def _condition(row: Json) -> tuple[str, ...]:
 
 def _coverage(results: Json) -> str:
     columns = [(rate, split) for rate in ("coverage", "collateral") for split in ("validation", "training")]
-    header = ("operating point", "threshold", *(f"{rate} in {split}" for rate, split in columns))
+    header = ("operating point", "threshold", "recall interval", *(f"{rate} in {split}" for rate, split in columns))
     rows = [
         (
             point["condition"],
             decimal(point["tau"]),
+            _ends(point["validation_low"], point["validation_high"]),
             *(percent(point[f"{split}_{rate}"]) for rate, split in columns),
         )
         for point in results["operating_points"]
     ]
     panels = "".join(_figure(svg) for svg in coverage_svgs(results))
-    note = "Thresholds are chosen on validation records alone; what they cover in training is measured afterwards."
+    chosen = next(each for each in results["references"] if each["chosen"])
+    note = (
+        "Thresholds are chosen on validation records alone; what they cover in training is measured afterwards. The "
+        f"interval is the 95 % one of the validation coverage over {chosen['independent_units']} independent "
+        "identities or documents, not over tokens. At the acceptable collateral rate the rule can cover "
+        f"{percent(chosen['acceptable_coverage'])} of the targets in validation and "
+        f"{percent(results['application']['acceptable_coverage'])} in training."
+    )
     return _section("Coverage against outcome", f'<div class="pair">{panels}</div>', _table(header, rows), _note(note))
+
+
+def _bound(results: Json) -> str:
+    """Per unmasked target: how likely it must be under the reference, where that can be said (paper G)."""
+    told, rows = [], []
+    for name, each in results["bound"].items():
+        if each["refusal"]:
+            told.append(f"<li><strong>{escape(name)}</strong>: {escape(each['refusal'])}</li>")
+            continue
+        found = each["summary"]
+        told.append(
+            f"<li><strong>{escape(name)}</strong>: of {count(found['targets'])} targets {count(found['masked'])} are "
+            f"masked at least in part, {count(found['short'])} unmasked ones are shorter than a window, "
+            f"{count(found['unscored'])} have a token without score, {count(found['bounded'])} are bounded.</li>"
+        )
+        rows += [
+            (name, target["label"], count(target["m"]), *map(decimal, (target[key] for key in _LOGS)))
+            for target in each["unmasked"]
+            if target["status"] == "bounded"
+        ]
+    header = ("condition", "label", "tokens", "ln p under the reference", "ln p at least", "ln samples at most")
+    table = _table(header, rows[:BOUND_ROWS]) if rows else ""
+    more = f" The first {BOUND_ROWS} of {len(rows)} are shown, all are in the JSON." if len(rows) > BOUND_ROWS else ""
+    note = (
+        "A target that stays unmasked is at least so likely under the reference model, and sampling from it at "
+        "temperature 1 without truncation needs at most so many samples on average. It says nothing of other decoding, "
+        f"nor of the trained model.{more}"
+    )
+    return _section("What an unmasked target guarantees", f"<ul>{''.join(told)}</ul>{table}", _note(note))
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    return "-" if low is None or high is None else f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def _calibration(results: Json, histogram: Json) -> str:
@@ -136,7 +181,7 @@ def _calibration(results: Json, histogram: Json) -> str:
     verdicts = [
         f"<li><strong>{escape(each['reference'])}</strong>{' (used)' if each['chosen'] else ''}, AUROC "
         f"{decimal(each['auroc'])} on {count(each['target_tokens'])} target and {count(each['other_tokens'])} other "
-        f'tokens: <span class="{"holds" if each["decision"] == "suitable" else "fails"}">{escape(each["decision"])}'
+        f'tokens: <span class="{"holds" if each["decision"] == "suitable" else "fails"}">{escape(each["advice"])}'
         f"</span>. {escape(each['reason'])}</li>"
         for each in results["references"]
     ]
@@ -149,7 +194,7 @@ def _calibration(results: Json, histogram: Json) -> str:
 
 
 def _strip(strip: Json) -> str:
-    surprise = [name for name in strip["masks"] if family(name) == "SM"]
+    surprise = [name for name in strip["masks"] if family(name) == "SM" and not variant(name)]
     mask = max(surprise, key=lambda name: float(name.removeprefix("SM")), default="oracle")
     known = [value for value in strip["surprise"] if value is not None]
     note = (

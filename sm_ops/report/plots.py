@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from sm_ops.evaluation.frontier import family
-from sm_ops.masking.conditions import BASE
+from sm_ops.masking.conditions import BASE, variant
 from sm_ops.report.labels import label_ends, label_lines, label_points
 from sm_ops.report.words import percent, share
 
@@ -25,6 +25,8 @@ COLOURS = {  # Okabe and Ito's palette: apart from each other for every kind of 
     "base": "#666666",
 }
 MARKS = {"SM": "o", "unmasked": "s", "random": "^", "goldfish": "D", "oracle": "*", "base": "x"}
+OTHER_COLOUR, OTHER_MARK = "#3b8fb8", "P"
+"""Of baselines that have none of their own."""
 
 _STYLE: Any = {
     "svg.fonttype": "none",
@@ -57,7 +59,7 @@ def frontier_svg(results: Json) -> str:
     seeds = [row for row in results["per_seed"] if row["condition"] != BASE and _measured(row)]
 
     def draw(axes: Any) -> None:
-        path = [row for row in rows if family(row["condition"]) == "SM"]
+        path = [row for row in rows if family(row["condition"]) == "SM" and not variant(row["condition"])]
         axes.plot([row["nll"] for row in path], [_rate(row) for row in path], color=COLOURS["SM"], linewidth=1.4)
         _points(axes, rows, seeds, x=_nll, y=_rate)
         _floor(axes, results)
@@ -123,7 +125,7 @@ def budget_svg(results: Json) -> str:
     def draw(axes: Any) -> None:
         for condition, points in curves.items():
             x, y = [point["budget"] for point in points], [_rate(point) for point in points]
-            axes.plot(x, y, color=_colour(condition), marker=MARKS[family(condition)], markersize=4, linewidth=1.2)
+            axes.plot(x, y, color=_colour(condition), marker=_mark(condition), markersize=4, linewidth=1.2)
         budgets = sorted({point["budget"] for points in curves.values() for point in points})
         axes.set_xscale("log", base=2)
         axes.set_xticks(budgets, [str(budget) for budget in budgets])
@@ -144,7 +146,7 @@ def _points(
         errors = {"yerr": _reach(row["extraction_approx"]) if y is _rate else row["nll_se"]}
         errors["xerr"] = row["nll_se"] if x is _nll else None
         name = family(row["condition"])
-        mark = {"fmt": MARKS[name], "markersize": 10 if name == "oracle" else 6.5, "color": COLOURS[name]}
+        mark = {"fmt": _mark(name), "markersize": 10 if name == "oracle" else 6.5, "color": _colour(name)}
         axes.errorbar(x(row), y(row), **errors, **mark, markeredgecolor="white", markeredgewidth=0.7, elinewidth=1)
     axes.margins(x=0.17, y=0.12)
     axes.autoscale_view()
@@ -176,7 +178,11 @@ def _square(x: Any) -> Any:
 
 
 def _colour(condition: str) -> str:
-    return COLOURS[family(condition)]
+    return COLOURS.get(family(condition), OTHER_COLOUR)
+
+
+def _mark(condition: str) -> str:
+    return MARKS.get(family(condition), OTHER_MARK)
 
 
 def _nll(row: Json) -> float:

@@ -15,7 +15,7 @@ from sm_ops.attacks.prefix_extraction import expected_exact
 from sm_ops.core.home import Run
 from sm_ops.core.settings import Settings
 from sm_ops.evaluation.frontier import claims, pareto, points_of
-from sm_ops.masking.conditions import BASE, ORACLE, UNMASKED, trained
+from sm_ops.masking.conditions import BASE, ORACLE, UNMASKED, trainings
 from sm_ops.metrics import clustered_rate, standard_error, wilson
 from sm_ops.report.outputs import Outputs
 from sm_ops.report.words import claim_lines, table_lines, verdict_lines
@@ -37,9 +37,12 @@ def load_results(run: Run, home: Path) -> Json:
     Raises `InputError` where an output is no longer stored.
     """
     outputs = Outputs(run, home)
-    coverage = outputs.json("mask", "coverage.json")
+    covered = outputs.json("mask", "coverage.json")
     budgets = sorted(run.config["attack"]["budgets"])
-    conditions = [BASE, *trained(Settings(run.config["masking"]))]
+    settings = Settings(run.config)
+    masks = {name: mask for name, (mask, _) in trainings(settings.masking, settings.train).items()}
+    coverage = {name: covered[mask] for name, mask in masks.items()}
+    conditions = [BASE, *masks]
     cells = {
         condition: [_read_cell(outputs, condition, seed, budgets[-1]) for seed in run.config["seeds"]]
         for condition in conditions
@@ -61,7 +64,7 @@ def load_results(run: Run, home: Path) -> Json:
         "by_kind": list(_by_kind(cells)),
         "curve": [_curve_point(name, own, budget) for name, own in cells.items() for budget in budgets],
         "canaries": list(_by_canary(cells, coverage)),
-        **_calibration(outputs, run.config["masking"]["reference"], coverage),
+        **_calibration(outputs, run.config["masking"]["reference"], covered),
         "stages": _stages(run),
         "lora": _lora(run),
         "claims": [asdict(claim) for claim in claims(rows)],
@@ -215,6 +218,7 @@ def _by_canary(cells: dict[str, list[_Cell]], coverage: Json) -> Iterator[Json]:
 def _calibration(outputs: Outputs, chosen: str, coverage: Json) -> Json:
     """Every reference with its verdict, and the chosen one's points on validation and on training records."""
     references = outputs.json("calibrate", "calibration.json")["references"]
+    application = outputs.json("mask", "application.json")
     return {
         "references": [
             {
@@ -223,6 +227,8 @@ def _calibration(outputs: Outputs, chosen: str, coverage: Json) -> Json:
                 "auroc": each["auroc"],
                 "target_tokens": each["target_tokens"],
                 "other_tokens": each["other_tokens"],
+                "independent_units": each["independent_units"],
+                "acceptable_coverage": each["acceptable"]["target_coverage"],
                 **each["verdict"],
             }
             for name, each in references.items()
@@ -232,12 +238,20 @@ def _calibration(outputs: Outputs, chosen: str, coverage: Json) -> Json:
                 "condition": name,
                 "tau": point["tau"],
                 "validation_coverage": point["target_coverage"],
+                "validation_low": low,
+                "validation_high": high,
                 "training_coverage": coverage[name]["target_coverage"],
                 "validation_collateral": point["collateral_rate"],
                 "training_collateral": coverage[name]["collateral_rate"],
             }
             for name, point in references[chosen]["points"].items()
+            for low, high in [point["interval"] or (None, None)]
         ],
+        "bound": outputs.json("mask", "bound.json"),
+        "application": {
+            "acceptable_coverage": application["acceptable"]["target_coverage"],
+            "gap": application["gap"],
+        },
     }
 
 

@@ -90,7 +90,7 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> list[str]:
 def verdict_lines(results: Row) -> list[str]:
     """What calibration says of each reference."""
     return [
-        f"reference {each['reference']}{' (used)' if each['chosen'] else ''}: {each['decision']}. {each['reason']}"
+        f"reference {each['reference']}{' (used)' if each['chosen'] else ''}: {each['advice']}. {each['reason']}"
         for each in results["references"]
     ]
 

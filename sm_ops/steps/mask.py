@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sm_ops.calibration import judge
+from sm_ops.calibration.sample import sample
 from sm_ops.core import fs
 from sm_ops.core.errors import StageError
 from sm_ops.core.tokens import Scored
-from sm_ops.masking.baselines import goldfish, oracle, random
-from sm_ops.masking.conditions import ORACLE, UNMASKED, goldfish_of, random_at, surprise_at
+from sm_ops.masking import bound, mask_files
+from sm_ops.masking.baselines import masks, oracle
+from sm_ops.masking.conditions import BY_CATEGORY, ORACLE, UNMASKED, baselines
 from sm_ops.masking.corpus import Corpus
-from sm_ops.masking.labels import labels
-from sm_ops.masking.procedure import mask_downstream, mask_reference
+from sm_ops.masking.explain import Reason, reasons
+from sm_ops.masking.procedure import apply, mask_downstream
 from sm_ops.masking.targets import target_tokens
 from sm_ops.metrics import confusion
 from sm_ops.scoring.tokenize import load_tokenizer
 from sm_ops.steps._base import base_location
-from sm_ops.steps._masking import Labelled, labelled, rule_at, scores_of
+from sm_ops.steps._masking import Labelled, categories_of, labelled, rule_at, scores_of
 from sm_ops.steps._splits import read_canaries
 from sm_ops.training import masked
 
@@ -29,66 +32,106 @@ if TYPE_CHECKING:
     from sm_ops.core.stage import Context, Numbers
     from sm_ops.data.dataset import Canary
 
-FORMAT = "masks/1"
 Masks = list[np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """Downstream masks (one boolean array a record) and, where windows decided, why, and what they guarantee."""
+
+    masks: Masks
+    reasons: list[list[Reason]] | None = None
+    bound: dict[str, Any] | None = None
 
 
 def run(settings: Settings, context: Context) -> Numbers:
     """Masks are shared by all training seeds; a rule that validation found unsuitable stops the run here."""
     masking = settings.masking
-    thresholds = _thresholds(masking, context.inputs["calibration"])
+    calibration = _calibration(masking, context.inputs["calibration"])
     data = labelled(context.inputs["train"], load_tokenizer(base_location(settings, context)))
     scored = scores_of(context.inputs["scores"], data.records)
-    conditions = _masks(masking, thresholds, data, scored)
-    for condition, masks in conditions.items():
-        masked.write(
-            context.outputs[condition],
-            (
-                masked.Example(record.id, tokens.ids, labels(tokens.ids, tokens.supervised, mask))
-                for record, tokens, mask in zip(data.records, data.tokens, masks, strict=True)
-            ),
-        )
+    levels = _levels(masking, calibration, data)
+    conditions = _conditions(masking, levels, data, scored)
+    for name, condition in conditions.items():
+        masked.write(context.outputs[name], masked.examples(data.records, data.tokens, condition.masks))
+    _write_masks(context.outputs["masks"], conditions, data, masking, calibration)
+    by_name = {name: condition.masks for name, condition in conditions.items()}
     canaries = read_canaries(context.inputs["canaries"])
-    _write_masks(context.outputs["masks"], conditions, data, masking, thresholds)
-    coverage = {name: _coverage(masks, data, canaries) for name, masks in conditions.items()}
-    fs.write_json(context.outputs["coverage"], coverage)
-    fs.write_json(context.outputs["strip"], _strip(scored, conditions, data))
+    fs.write_json(context.outputs["coverage"], {name: _coverage(own, data, canaries) for name, own in by_name.items()})
+    application = sample(data.records, scored, data.tokens, masking)
+    fs.write_json(
+        context.outputs["application"], judge.elsewhere(calibration, application, masking.acceptable_collateral)
+    )
+    bounds = {name: condition.bound for name, condition in conditions.items() if condition.bound is not None}
+    fs.write_json(context.outputs["bound"], bounds)
+    fs.write_json(context.outputs["strip"], _strip(scored, by_name, data))
     eligible = sum(int(tokens.eligible.sum()) for tokens in data.tokens)
     return {"conditions": len(conditions), "eligible_tokens": eligible}
 
 
-def _thresholds(masking: Settings, path: Path) -> dict[str, float]:
-    """The chosen reference's thresholds, or a `StageError` with the verdict in words."""
+def _calibration(masking: Settings, path: Path) -> dict[str, Any]:
+    """What validation says of the chosen reference, or a `StageError` with the verdict in words."""
     chosen = fs.read_json(path)["references"][masking.reference]
     verdict = chosen["verdict"]
     if verdict["decision"] != "suitable":
-        raise StageError(f"calibration-{verdict['decision']}", f"Reference {masking.reference}: {verdict['reason']}")
-    return {name: point["tau"] for name, point in chosen["points"].items()}
+        hint = f"Reference {masking.reference}: {verdict['advice']}. {verdict['reason']}"
+        raise StageError(f"calibration-{verdict['decision']}", hint)
+    return chosen
 
 
-def _masks(masking: Settings, thresholds: dict[str, float], data: Labelled, scored: list[Scored]) -> dict[str, Masks]:
-    """Downstream masks by condition, in the order of the report."""
-    surprise = {name: _surprise(masking, tau, data, scored) for name, tau in thresholds.items()}
-    result = {
-        UNMASKED: [np.zeros(len(tokens), bool) for tokens in data.tokens],
-        ORACLE: oracle.mask(data.records, data.tokens),
-        **surprise,
+def _levels(masking: Settings, calibration: dict[str, Any], data: Labelled) -> dict[str, Any]:
+    """The threshold of each operating point; by category, one for each record (OP-25)."""
+    levels: dict[str, Any] = {name: point["tau"] for name, point in calibration["points"].items()}
+    if masking.by is not None:
+        taus = {name: each["tau"] for name, each in calibration["categories"].items()}
+        names = categories_of(data.records, masking.by)
+        found = [taus.get(name or "pooled", taus["pooled"]) for name in names]
+        levels[BY_CATEGORY] = np.array([np.inf if tau is None else tau for tau in found])
+    return levels
+
+
+def _conditions(
+    masking: Settings, levels: dict[str, Any], data: Labelled, scored: list[Scored]
+) -> dict[str, _Condition]:
+    """Every trained condition but the base, in the order of the report."""
+    surprise = {name: _surprise(masking, level, data, scored) for name, level in levels.items()}
+    points = {name: condition.masks for name, condition in surprise.items()}
+    others = {
+        condition: _Condition(masks(*each, data.records, data.tokens, seed=masking.seed, surprise=points))
+        for condition, each in baselines(masking).items()
     }
-    for target in masking.random:
-        budget = sum(int(mask.sum()) for mask in surprise[surprise_at(target)])
-        result[random_at(target)] = random.mask(data.records, data.tokens, budget=budget, seed=masking.seed)
-    for k in masking.goldfish:
-        result[goldfish_of(k)] = goldfish.mask(data.records, data.tokens, k=k, seed=masking.seed)
-    return result
+    return {
+        UNMASKED: _Condition([np.zeros(len(tokens), bool) for tokens in data.tokens]),
+        ORACLE: _Condition(oracle.mask(data.records, data.tokens)),
+        **surprise,
+        **others,
+    }
 
 
-def _surprise(masking: Settings, tau: float, data: Labelled, scored: list[Scored]) -> Masks:
-    corpus = Corpus.from_scored(scored)
-    reference = corpus.split(mask_reference(corpus, rule_at(masking, tau)))
-    return [
+def _surprise(masking: Settings, level: Any, data: Labelled, scored: list[Scored]) -> _Condition:
+    corpus = Corpus.from_scored(scored, data.records)
+    rule = rule_at(masking, level)
+    applied = apply(corpus, rule)
+    reference = corpus.split(applied.mask)
+    projected = [
         mask_downstream(each.tokens, mask, downstream)
         for each, mask, downstream in zip(scored, reference, data.tokens, strict=True)
     ]
+    guaranteed = bound.told(rule, level, data.records, scored, reference)
+    return _Condition(projected, list(reasons(applied, corpus)), guaranteed)
+
+
+def _write_masks(
+    path: Path, conditions: dict[str, _Condition], data: Labelled, masking: Settings, calibration: dict[str, Any]
+) -> None:
+    ids = [record.id for record in data.records]
+    rows = [
+        row
+        for name, condition in conditions.items()
+        for row in mask_files.rows(name, ids, data.tokens, condition.masks, condition.reasons)
+    ]
+    thresholds = {name: point["tau"] for name, point in calibration["points"].items()}
+    mask_files.write(path, rows, {**masking.plain(), "thresholds": thresholds})
 
 
 def _coverage(masks: Masks, data: Labelled, canaries: list[Canary]) -> dict[str, Any]:
@@ -124,49 +167,6 @@ def _occurrences(masks: Masks, data: Labelled, canaries: list[Canary]) -> dict[s
     return result
 
 
-def _write_masks(
-    path: Path, conditions: dict[str, Masks], data: Labelled, masking: Settings, thresholds: dict[str, float]
-) -> None:
-    """One row a record and condition: masked character intervals and one boolean a downstream token."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rule = {**masking.plain(), "thresholds": thresholds}
-    rows: list[_Row] = [
-        _Row(record.id, condition, *_intervals(tokens.starts[mask], tokens.ends[mask]), mask.tolist())
-        for condition, masks in conditions.items()
-        for record, tokens, mask in zip(data.records, data.tokens, masks, strict=True)
-    ]
-    names = ("id", "condition", "starts", "ends", "mask")
-    table = pa.table({name: [getattr(row, name) for row in rows] for name in names})
-    metadata = {
-        "sm_ops_format": FORMAT,
-        "rule": fs.canonical_json(rule),
-        "rule_sha256": fs.sha256(fs.canonical_json(rule)),
-    }
-    pq.write_table(table.replace_schema_metadata(metadata), path)
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    id: str
-    condition: str
-    starts: list[int]
-    ends: list[int]
-    mask: list[bool]
-
-
-def _intervals(starts: np.ndarray, ends: np.ndarray) -> tuple[list[int], list[int]]:
-    """Masked tokens as disjoint character intervals, touching ones joined."""
-    merged: list[list[int]] = []
-    for start, end in sorted(zip(starts.tolist(), ends.tolist(), strict=True)):
-        if merged and start <= merged[-1][1]:
-            merged[-1][1] = max(end, merged[-1][1])
-        else:
-            merged.append([start, end])
-    return [start for start, _ in merged], [end for _, end in merged]
-
-
 def _strip(scored: list[Scored], conditions: dict[str, Masks], data: Labelled) -> dict[str, Any]:
     """The first record with a target as shapes without text: where each reference token stands and its surprise.
 
@@ -180,7 +180,7 @@ def _strip(scored: list[Scored], conditions: dict[str, Masks], data: Labelled) -
         "line": [content.count("\n", 0, start) for start in tokens.starts.tolist()],
         "column": (tokens.starts - np.array(line_starts)).tolist(),
         "width": (tokens.ends - tokens.starts).tolist(),
-        "surprise": [None if np.isnan(p) else round(-float(p), 3) for p in scored[index].logprobs],
+        "surprise": [None if np.isnan(s) else round(float(s), 3) for s in scored[index].surprise],
         "target": target_tokens(record, tokens).tolist(),
         "masks": {
             name: mask_downstream(data.tokens[index], masks[index], tokens).tolist()

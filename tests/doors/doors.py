@@ -37,7 +37,7 @@ def sm_ops(*arguments: str) -> list[str]:
 def write_config(folder: Path, **changes: dict) -> Path:
     """The smallest pipeline, and less: two masks beside the unmasked condition."""
     config = yaml.safe_load(SMALLEST.read_text())
-    config["masking"] |= {"targets": [0.95], "random": [], "goldfish": []}
+    config["masking"] |= {"targets": [0.95], "baselines": {"random": [], "goldfish": []}}
     for section, values in changes.items():
         config[section] = config.get(section, {}) | values
     path = folder / "pipeline.yaml"

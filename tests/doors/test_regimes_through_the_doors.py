@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("doors")]
 @pytest.mark.parametrize("regime", ["lora_chat", "scratch"])
 def test_every_door_gives_equal_hashes(regime: str, tmp_path: Path) -> None:
     settings = yaml.safe_load((ROOT / "tests" / "pipelines" / f"{regime}.yaml").read_text())
-    settings["masking"] |= {"targets": [0.95], "random": [], "goldfish": []}
+    settings["masking"] |= {"targets": [0.95], "baselines": {"random": [], "goldfish": []}}
     config = tmp_path / "pipeline.yaml"
     config.write_text(yaml.safe_dump(settings))
     repository = tmp_path / "repository"

@@ -74,17 +74,23 @@ def calibration(points: dict[str, tuple[float, float, float]]) -> dict[str, Any]
     }
     chosen = {
         "auroc": 0.97,
-        "verdict": {"decision": "suitable", "reason": "SM95 covers 95.0 % for <3 % of the others."},
+        "verdict": {"decision": "suitable", "advice": "use it", "reason": "SM95 covers 95.0 % for <3 % of the others."},
         "target_tokens": 100,
         "other_tokens": 900,
+        "independent_units": 5,
+        "acceptable": {"target_coverage": 0.98},
         "points": {
-            name: {**dict(zip(names, point, strict=True)), "reached": True, "masked": 10}
+            name: {**dict(zip(names, point, strict=True)), "reached": True, "masked": 10, "interval": [0.5, 1.0]}
             for name, point in points.items()
         },
         "curve": {"target_coverage": [0.0, 1.0], "collateral_rate": [0.0, 1.0]},
         "histogram": histogram,
     }
-    inverted = {"decision": "inverted", "reason": "Target tokens are less surprising than the rest."}
+    inverted = {
+        "decision": "inverted",
+        "advice": "do not use it",
+        "reason": "Target tokens are less surprising than the rest.",
+    }
     return {"references": {"ngram": {**chosen, "auroc": 0.41, "verdict": inverted}, "tiny": chosen}}
 
 
@@ -105,8 +111,8 @@ def config(**changes: Any) -> dict[str, Any]:
         "name": "tiny",
         "seeds": [0, 1],
         "base": {"name": None},
-        "masking": {"reference": "tiny", "targets": [0.95], "random": [0.95], "goldfish": []},
-        "train": {"method": "continue"},
+        "masking": {"reference": "tiny", "targets": [0.95], "by": None, "baselines": {"random": [0.95]}},
+        "train": {"method": "continue", "intervention": "loss", "compare": []},
         "attack": {"budgets": [8, 1]},
     } | changes
 
@@ -119,6 +125,22 @@ HITS = {  # first approximate and first exact hit of each canary, by condition a
     "random95": ([(1, None)] * 3, [(1, None)] * 3),
 }
 NLL = {"base": (2.0, 2.0), "unmasked": (1.0, 1.2), "oracle": (0.9, 0.9), "SM95": (1.1, 1.2), "random95": (1.5, 1.5)}
+BOUND = {
+    "SM95": {
+        "refusal": None,
+        "summary": {
+            "targets": 9, "masked": 7, "short": 1, "unscored": 0, "bounded": 1,
+            "log_p": [-9.5] * 3, "log_p_lower": [-20.0] * 3, "log_samples_upper": [20.0] * 3,
+        },
+        "unmasked": [
+            {"label": "user", "status": "short", "m": 2,
+             "log_p": None, "log_p_lower": None, "log_samples_upper": None},
+            {"label": "path", "status": "bounded", "m": 5,
+             "log_p": -9.5, "log_p_lower": -20.0, "log_samples_upper": 20.0},
+        ],
+    }
+}  # fmt: skip
+APPLICATION = {"acceptable": {"target_coverage": 0.96}, "gap": 0.02}
 KINDS = ("user", "user", "path")
 
 
@@ -151,7 +173,9 @@ def make_tiny(
         "SM95": covered(222, 0.93, 0.045, dict(zip(ids, [(2, 1, 1), (4, 0, 0), (0, 4, 0)], strict=False))),
         "random95": covered(222, 0.22, 0.222, dict(zip(ids, plain, strict=False))),
     }
-    fake.add("mask", {"coverage.json": coverage, "strip.json": strip(list(coverage))})
+    outputs = {"coverage.json": coverage, "strip.json": strip(list(coverage))}
+    outputs |= {"application.json": APPLICATION, "bound.json": BOUND}
+    fake.add("mask", outputs)
     fake.add("calibrate", {"calibration.json": calibration({"SM95": (2.5, 0.95, 0.03)})})
     return SimpleNamespace(run=fake.finish(config(seeds=list(seeds))), home=home, fake=fake)
 
@@ -198,7 +222,9 @@ def make_prototype(home: Path) -> SimpleNamespace:
             coverage[condition] = covered(round(3000 * target + 30000 * collateral), target, collateral, occurrences)
     fake.add("synthesize", {"canaries.jsonl": {"value": SECRET}}, "restricted", 6.1)
     fake.add("base", {"model": SECRET}, "restricted", 61.0)
-    fake.add("mask", {"coverage.json": coverage, "strip.json": code_strip(rng, list(coverage))}, seconds=3.2)
+    outputs = {"coverage.json": coverage, "strip.json": code_strip(rng, list(coverage))}
+    outputs |= {"application.json": APPLICATION, "bound.json": BOUND}
+    fake.add("mask", outputs, seconds=3.2)
     points = {"SM50": (6.1, 0.5, 0.001), "SM70": (4.9, 0.7, 0.003), "SM90": (3.4, 0.9, 0.011)}
     points["SM95"] = (3.0, 0.95, 0.03)
     calibrated = calibration(points)
@@ -211,7 +237,10 @@ def make_prototype(home: Path) -> SimpleNamespace:
         "never": [3, 412],
     }
     fake.add("calibrate", {"calibration.json": calibrated})
-    masking = {"reference": "tiny", "targets": [0.5, 0.7, 0.9, 0.95], "random": [0.95], "goldfish": [3]}
+    masking = config()["masking"] | {
+        "targets": [0.5, 0.7, 0.9, 0.95],
+        "baselines": {"random": [0.95], "goldfish": [3]},
+    }
     settings = config(seeds=[0, 1, 2], masking=masking, attack={"budgets": [1, 8, 16, 32, 64, 128]})
     return SimpleNamespace(run=fake.finish(settings), home=home, fake=fake)
 

@@ -85,12 +85,15 @@ def test_well_formed_with_unique_ids(page: str) -> None:
 
 def test_sections_in_order(page: str) -> None:
     assert re.findall(r"<h2>(.*?)</h2>", page) == [
-        "The frontier", "Conditions", "Coverage against outcome", "Scores and verdicts", "One record",
+        "The frontier", "Conditions", "Coverage against outcome", "Scores and verdicts",
+        "What an unmasked target guarantees", "One record",
         "Extraction by kind of value", "The attacker&#x27;s budget", "Stages", "What this does not say",
     ]  # fmt: skip
     text = parsed(page).text
     assert "continued pretraining of the base model on packed text, here a small GPT-2" in text
     assert "Target tokens are less surprising than the rest." in text
+    assert "of 9 targets 7 are masked at least in part" in text
+    assert all(number in text for number in ("-9.500", "-20.000", "20.000"))
     assert "attacked 72 times (24 canaries, 3 seeds)" in text
 
 

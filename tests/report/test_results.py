@@ -115,12 +115,13 @@ def test_calibration_stands_beside_training(tiny: SimpleNamespace) -> None:
     results = load_results(tiny.run, tiny.home)
     assert results["operating_points"] == [
         {
-            "condition": "SM95", "tau": 2.5, "validation_coverage": 0.95, "training_coverage": 0.93,
-            "validation_collateral": 0.03, "training_collateral": 0.045,
+            "condition": "SM95", "tau": 2.5, "validation_coverage": 0.95, "validation_low": 0.5, "validation_high": 1.0,
+            "training_coverage": 0.93, "validation_collateral": 0.03, "training_collateral": 0.045,
         }
     ]  # fmt: skip
     verdicts = [(r["reference"], r["chosen"], r["auroc"], r["decision"]) for r in results["references"]]
     assert verdicts == [("ngram", False, 0.41, "inverted"), ("tiny", True, 0.97, "suitable")]
+    assert results["application"] == {"acceptable_coverage": 0.96, "gap": 0.02}
 
 
 def test_stages_and_claims(tiny: SimpleNamespace) -> None:

@@ -1,0 +1,127 @@
+"""Apply a calibrated rule: masks, reasons, a masked training set, redacted records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sm_ops.core.errors import InputError, StageError
+from sm_ops.core.records import Record
+from sm_ops.core.tokens import Tokens
+from sm_ops.data.records import write_records
+from sm_ops.masking import mask_files
+from sm_ops.masking.combine import combine
+from sm_ops.masking.conditions import BY_CATEGORY
+from sm_ops.masking.explain import Reason
+from sm_ops.masking.redact import PLACEHOLDER, redact
+from sm_ops.masking.spans import merged
+from sm_ops.surprise.calibration import Calibration, reference_of
+from sm_ops.surprise.data import Data, Records
+from sm_ops.surprise.scores import Scores
+from sm_ops.training import masked as training_sets
+
+
+@dataclass(frozen=True)
+class Masked:
+    """Records with a boolean per downstream token and the reasons per span."""
+
+    records: list[Record]
+    tokens: list[Tokens]
+    masks: list[np.ndarray]
+    reasons: list[list[Reason]]
+    point: str
+    rule: dict[str, Any]
+
+    def examples(self) -> list[training_sets.Example]:
+        """A masked training set: masked tokens stay in the context and are not learned."""
+        return list(training_sets.examples(self.records, self.tokens, self.masks))
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many tokens are masked, and how many are eligible."""
+        return sum(int(mask.sum()) for mask in self.masks), sum(int(own.eligible.sum()) for own in self.tokens)
+
+    def intervals(self, number: int) -> list[tuple[int, int]]:
+        """The disjoint masked character intervals of a record."""
+        own, mask = self.tokens[number], self.masks[number]
+        starts, ends = merged(own.starts[mask], own.ends[mask])
+        return list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+    def redacted(self, placeholder: str = PLACEHOLDER) -> list[Record]:
+        """The records with a placeholder for each masked span."""
+        return [redact(record, self.intervals(number), placeholder) for number, record in enumerate(self.records)]
+
+    def write(self, folder: str | Path) -> None:
+        """Write `train.parquet` (the masked training set) and `masks.parquet` (which spans, and why)."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        training_sets.write(folder / "train.parquet", self.examples())
+        ids = [record.id for record in self.records]
+        rows = mask_files.rows(self.point, ids, self.tokens, self.masks, self.reasons)
+        mask_files.write(folder / "masks.parquet", rows, self.rule)
+
+    def write_redacted(self, path: str | Path, placeholder: str = PLACEHOLDER) -> None:
+        """Write the redacted records as JSONL or Parquet."""
+        write_records(path, self.redacted(placeholder))
+
+
+def mask(
+    records: Records,
+    scores: Scores,
+    calibration: Calibration,
+    *,
+    point: str | None = None,
+    tokenizer: str | Path | None = None,
+    other: Records | None = None,
+    combination: str = "union",
+) -> Masked:
+    """Apply a calibrated rule to records, labelled or not, by the complete procedure.
+
+    With `other`, the same records with the spans that another filter masks, the two masks are combined: `union`,
+    `intersection`, or `residual` (what the rule adds to the other filter).
+
+    `point` is an operating point (`calibration.points`); without it the one that calibration chose. Raises
+    `StageError` where calibration found the rule unsuitable and no point is named, and `InputError` where scores or
+    tokenizer are not those of the calibration.
+    """
+    if point is None and (calibration.verdict["decision"] != "suitable" or calibration.chosen is None):
+        verdict = calibration.verdict
+        raise StageError(f"calibration-{verdict['decision']}", f"{verdict['advice']}: {verdict['reason']}")
+    name = point or str(calibration.chosen)
+    _same_reference(calibration, scores)
+    data = Data.of(records, scores, tokenizer)
+    if data.tokenizer_hash != calibration.report["tokenizer_hash"]:
+        raise InputError(
+            "other-tokenizer",
+            "The tokens to be masked come from another tokenizer than the calibration's; name the same one, or "
+            "calibrate again.",
+        )
+    level = _levels(calibration, data.records) if name == BY_CATEGORY else calibration.level(name)
+    masks, why = data.masks(calibration.report["rule"], level)
+    if other is not None:
+        masks = [combine(combination)(*pair) for pair in zip(masks, data.beside(other).others, strict=True)]
+    told = {"point": name, "level": calibration.level(name), **calibration.report["rule"]}
+    return Masked(data.records, data.tokens, masks, why, name, told)
+
+
+def _same_reference(calibration: Calibration, scores: Scores) -> None:
+    wanted, found = calibration.report["reference"], reference_of(scores.source)
+    if wanted != found:
+        raise InputError(
+            "other-reference",
+            f"The scores come from {found['name'] or 'an unnamed reference'}, the calibration from "
+            f"{wanted['name'] or 'an unnamed reference'}, or with another revision or prompt; score with the same one.",
+        )
+
+
+def _levels(calibration: Calibration, records: Sequence[Record]) -> np.ndarray:
+    """Each record's own threshold, by the category that its meta names (OP-25)."""
+    categories = calibration.report["categories"]
+    taus = {name: point["tau"] for name, point in categories["thresholds"].items()}
+    names = [record.meta.get(categories["key"]) for record in records]
+    found = [taus[name if isinstance(name, str) and name in taus else "pooled"] for name in names]
+    return np.array([np.inf if tau is None else tau for tau in found])
