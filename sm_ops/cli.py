@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -234,13 +235,17 @@ def score(
     from sm_ops import surprise
     from sm_ops.core.config import parsed
     from sm_ops.core.display import counting
+    from sm_ops.core.fs import canonical_json, private_folder, sha256
     from sm_ops.core.home import home_folder
 
     os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}  # the bar is ours
-    folder = home_folder() / "restricted" / ".scratch" / "score"
+    settings = parsed(overrides)
+    digest = sha256(canonical_json([str(records.absolute()), model, settings]))
+    folder = private_folder(home_folder() / "restricted") / ".scratch" / f"score-{digest[:16]}"
     with counting("records scored") as progress:
-        scores = surprise.score(records, model, folder=folder, progress=progress, **parsed(overrides))
+        scores = surprise.score(records, model, folder=folder, progress=progress, **settings)
     scores.save(out)
+    shutil.rmtree(folder, ignore_errors=True)
     print(out)
     print(f"next: sm-ops calibrate {records} --scores {out} (labelled records)", file=sys.stderr)
 

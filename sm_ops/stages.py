@@ -159,7 +159,9 @@ def plan(config: dict[str, Any]) -> list[Step]:
             steps.append(_step(FIT, config, inputs=inputs, cell=(name,), own=own))
             model = {"fitted": (f"fit@{name}", "model")}
         inputs = _from("synthesize", "calibration.jsonl", "train.jsonl", "reference.jsonl")
-        steps.append(_step(SCORE, config, inputs=inputs | model | audited, cell=(name,), own=own))
+        files = ("reference.violating",) if reference["backend"] == "file" else ()  # elsewhere it is a prompt
+        score = replace(SCORE, places=SCORE.places + files)
+        steps.append(_step(score, config, inputs=inputs | model | audited, cell=(name,), own=own))
 
     scores = {f"scores/{n}": (f"score@{n}", "calibration.parquet") for n in config["references"]}
     inputs = _from("synthesize", "calibration.jsonl") | scores | base
@@ -170,7 +172,8 @@ def plan(config: dict[str, Any]) -> list[Step]:
         "scores": (f"score@{config['masking']['reference']}", "train.parquet"),
         "calibration": ("calibrate", "calibration.json"),
     }
-    training_sets = tuple(Output(f"{condition}.parquet", "restricted") for condition in dict.fromkeys(mask for mask, _ in conditions.values()))
+    masks = dict.fromkeys(mask for mask, _ in conditions.values())
+    training_sets = tuple(Output(f"{mask}.parquet", "restricted") for mask in masks)
     steps.append(_step(replace(MASK, outputs=MASK.outputs + training_sets), config, inputs=inputs))
 
     canaries = _from("synthesize", "canaries.jsonl")

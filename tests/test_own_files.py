@@ -14,11 +14,8 @@ from driving import ROOT, run_cli
 
 from sm_ops import surprise
 from sm_ops.core.errors import InputError, StageError
-from sm_ops.core.records import Message, Record, Span
+from sm_ops.core.records import Record, Span
 from sm_ops.data.records import read_records, write_records
-from sm_ops.masking.redact import redact
-
-pytestmark = pytest.mark.unit
 
 WORDS = ["owner", " is", " mara", "lind", ",", " she", " likes", " tea"]
 SURPRISES = [1.0, 1.0, 9.0, 8.0, 1.0, 1.0, 2.0, 1.0]
@@ -216,26 +213,6 @@ def test_nothing_to_calibrate_on_is_a_verdict_and_stops_masking(files):
     assert calibration.verdict["advice"] == "do not use it"
     with pytest.raises(StageError, match="no target tokens"):
         surprise.mask(records(8), some, calibration)
-
-
-def test_redaction_changes_spans_and_nothing_else():
-    text = "a\r\nname: 김가상 and 😀 Ada\n"
-    start = text.index("김")
-    spans = (Span(start, start + 3, "name"), Span(text.index("Ada"), text.index("Ada") + 3, "name"))
-    record = Record("x", text=text, group="g", spans=spans, meta={"k": 1, "fields": [[0, 1]]})
-    got = redact(record, [(start, start + 3)], "<>")
-    assert got.text == "a\r\nname: <> and 😀 Ada\n"
-    assert [got.text[span.start : span.end] for span in got.spans] == ["Ada"]
-    assert (got.id, got.group, got.meta) == ("x", "g", {"k": 1})
-    assert redact(record, []).text == text
-
-
-def test_redaction_of_chats_keeps_to_the_messages():
-    messages = (Message("user", "who"), Message("assistant", "ada here"), Message("assistant", "bob"))
-    record = Record("x", messages=messages, spans=(Span(4, 8, "w", 1), Span(0, 3, "n", 1), Span(0, 3, "n", 2)))
-    got = redact(record, [(4, 7), (9, 14)])  # "ada", then "here\nb"... across the end of a message
-    assert [m.content for m in got.messages] == ["who", "[MASKED] h[MASKED]", "[MASKED]ob"]
-    assert [(s.start, s.end, s.message) for s in got.spans] == [(9, 10, 1), (8, 10, 2)]
 
 
 @pytest.fixture

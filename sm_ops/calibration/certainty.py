@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from math import ceil, floor, log
 
+import numpy as np
+
+from sm_ops.calibration.sample import Sample
+from sm_ops.calibration.thresholds import Threshold, at_recall, at_threshold
 from sm_ops.metrics import clopper_pearson, hits_needed
 
 _SLACK = 1e-9  # a share of n units, multiplied by n again, is that number
@@ -27,15 +31,24 @@ def recall_interval(recall: float | None, units: int, confidence: float = 0.95) 
     return (low[0], high[1]) if low and high else None
 
 
-def required_recall(target: float, units: int, confidence: float) -> float | None:
-    """The recall to reach on `units` units so that it is at least `target` with the given confidence.
+def at_confidence(sample: Sample, target: float, confidence: float) -> Threshold | None:
+    """The largest threshold at which, with this confidence, the target share of further units is masked completely.
 
-    The smallest share whose one-sided Clopper-Pearson bound is not below the target; `None` when even full recall
-    on so few units does not show it. Recall only grows as thresholds fall, so choosing the largest threshold that
-    reaches it needs no correction for having looked at many.
+    A further unit's expected recall is then at least the target, however its tokens hang together. The threshold is
+    the k-th largest of the units' own ones (the smallest critical value of a unit's targets), where k of n is the
+    fewest hits whose one-sided Clopper-Pearson bound is not below the target: a distribution-free tolerance limit,
+    exact although the same units choose it. `None` where even all n units do not show the target.
     """
-    needed = hits_needed(units, target, confidence)
-    return None if needed is None or units == 0 else needed / units
+    units, unit = np.unique(sample.unit[sample.gold], return_inverse=True)
+    needed = hits_needed(len(units), target, confidence) if len(units) else None
+    if needed is None:
+        return None
+    whole = np.full(len(units), np.inf)
+    np.minimum.at(whole, unit, sample.critical[sample.gold])
+    tau = float(np.sort(whole)[::-1][needed - 1])
+    if tau == -np.inf:
+        return Threshold(None, at_recall(sample.critical, sample.gold, 1.0).counts)
+    return at_threshold(sample.critical, sample.gold, tau)
 
 
 def required_units(target: float, confidence: float) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sm_ops.calibration.certainty import recall_interval, required_recall, required_units
+from sm_ops.calibration.certainty import at_confidence, recall_interval, required_units
 from sm_ops.calibration.sample import Sample
 from sm_ops.calibration.suitability import unshown, verdict
 from sm_ops.calibration.thresholds import Threshold, at_max_f1, at_recall, at_threshold, by_category, curve, within
@@ -25,23 +25,25 @@ def judge(
     """Thresholds by target recall (name -> recall), by the largest F1 and by acceptable collateral, as plain JSON.
 
     With `confidence`, a point's threshold is the largest at which the recall holds for further units with that
-    confidence. `points` holds the operating points; the verdict judges them (paper, section 5).
+    confidence (`at_confidence`). `points` holds the operating points; the verdict judges them (paper, section 5).
     """
     units = sample.units
     points: dict[str, Threshold] = {}
     short: dict[str, int | None] = {}
     for name, target in targets.items():
-        wanted = target if confidence is None else required_recall(target, units, confidence)
-        if wanted is None:
-            short[name] = required_units(target, confidence or 0.0)
-            points[name] = Threshold(None, at_recall(sample.critical, sample.gold, 1.0).counts)
+        if confidence is None:
+            points[name] = at_recall(sample.critical, sample.gold, target)
+        elif (point := at_confidence(sample, target, confidence)) is not None:
+            points[name] = point
         else:
-            points[name] = at_recall(sample.critical, sample.gold, wanted)
+            short[name] = required_units(target, confidence)
+            points[name] = Threshold(None, at_recall(sample.critical, sample.gold, 1.0).counts)
     area = auroc(sample.critical, sample.gold)
     judged = unshown(short, units, confidence or 0.0) if short else verdict(area, points, acceptable_collateral)
     return {
         "auroc": area,
         "verdict": asdict(judged),
+        "by_label": {name: _by_label(sample, own) for name, own in sample.labels.items()},
         "target_tokens": int(sample.gold.sum()),
         "other_tokens": int((~sample.gold).sum()),
         "independent_units": units,
@@ -94,6 +96,12 @@ def categories(sample: Sample, names: Sequence[str | None]) -> dict[str, Any]:
         name: {"tau": point.tau, "f1": point.f1}
         for name, point in by_category(sample.critical, members).items()
     }
+
+
+def _by_label(sample: Sample, own: np.ndarray) -> dict[str, Any]:
+    """AUROC of one label's tokens against those of no label; tokens of other labels alone are left out (section 7)."""
+    counted = own | ~sample.gold
+    return {"auroc": auroc(sample.critical[counted], own[counted]), "target_tokens": int(own.sum())}
 
 
 def _thinned_curve(sample: Sample) -> dict[str, list[float]]:

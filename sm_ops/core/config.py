@@ -277,7 +277,7 @@ class Attack(Section):
 class Evaluate(Section):
     """Utility: negative log likelihood of held-out clean records (paper B.2)."""
 
-    token_budget: Positive = 4096
+    token_budget: Positive = Field(default=1024, description="positions of a batch, padding included")
     device: Device = "auto"
     threads: Positive = 1
 

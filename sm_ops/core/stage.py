@@ -37,7 +37,8 @@ class Stage:
     `sections` are the parts of the pipeline's config that it reads, `places` the dotted settings in them
     that name files or folders (their content is identity, their place is not), `members` the settings that
     name registry members (one, or the keys of a table) as `(dotted setting, kind)`, whose code counts too. A
-    `numeric` stage depends on library versions, device class and thread count. `key` is the number shown when it has finished.
+    `numeric` stage depends on library versions, device class and thread count. `key` is the number shown when it has
+    finished.
     """
 
     name: str

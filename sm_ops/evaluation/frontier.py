@@ -42,7 +42,7 @@ class Claim:
 
 def family(condition: str) -> str:
     """The condition's method, without operating point or variant: "SM95", "SM95_clip" -> "SM"."""
-    return condition.partition("_")[0].rstrip("0123456789.")
+    return "SM" if variant(condition) else condition.rstrip("0123456789.")
 
 
 def pareto(points: Iterable[Point]) -> list[str]:

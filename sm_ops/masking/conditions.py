@@ -12,7 +12,7 @@ BY_CATEGORY = "SM_category"
 
 def variant(condition: str) -> bool:
     """Whether a condition is an operating point's relative: by category, or under another intervention."""
-    return "_" in condition
+    return condition.startswith("SM") and "_" in condition
 
 
 def trainings(masking: Any, train: Any) -> dict[str, tuple[str, str]]:

@@ -96,8 +96,7 @@ class IntervalWindows:
         """A token that reaches into two intervals belongs to both; one of zero length belongs to none."""
         counts, members = [0], [np.empty(0, np.int64)]
         for record, (first, stop) in zip(records, pairwise(corpus.bounds.tolist()), strict=True):
-            own = np.flatnonzero(corpus.eligible[first:stop] & (corpus.ends[first:stop] > corpus.starts[first:stop]))
-            own += first
+            own = first + np.flatnonzero(corpus.eligible[first:stop])
             starts, ends = corpus.starts[own], corpus.ends[own]
             found = [own[np.maximum(starts, start) < np.minimum(ends, end)] for start, end in intervals(record)]
             members += found

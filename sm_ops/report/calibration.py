@@ -20,6 +20,10 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         f"validation: {report['target_tokens']:,} target tokens of {report['independent_units']} independent units, "
         f"{report['other_tokens']:,} others, AUROC {decimal(report['auroc'])}"
     )
+    if len(report["by_label"]) > 1:
+        by_label = report["by_label"].items()
+        told = (f"{name} {decimal(each['auroc'])} ({each['target_tokens']:,})" for name, each in by_label)
+        yield f"AUROC by label (tokens): {', '.join(told)}"
     for kind, each in report.get("candidates", {}).items():
         yield f"  rule of {kind}: {_affordable(each['acceptable'], report)}"
     yield HEADER

@@ -1,4 +1,4 @@
-"""Which of several candidates fits a gap best under a reference: the score of reconstruction and inference (spec 15)."""
+"""Which candidate fits a gap best under a reference: the score of reconstruction and inference (spec section 15)."""
 
 from __future__ import annotations
 

@@ -24,15 +24,24 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Tokens
 from sm_ops.scoring.chats import Interval, control_pattern, control_tokens, render
+from sm_ops.scoring.hub import check_reachable, not_found
 
 _Encoding = tuple[list[int], list[Interval]]
 
 
 def load_tokenizer(path_or_name: str | Path, revision: str | None = None) -> Any:
-    """A Hugging Face fast tokenizer from a folder or the hub, set to untrimmed offsets (OP-02)."""
+    """A Hugging Face fast tokenizer from a folder or the hub, set to untrimmed offsets (OP-02).
+
+    Raises `InputError` where it is not to be had, or gives no offsets.
+    """
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(str(path_or_name), revision=revision)
+    name = str(path_or_name)
+    check_reachable(name, revision)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
+    except (OSError, ValueError) as error:
+        raise not_found(name, error) from None
     if not getattr(tokenizer, "is_fast", False):
         raise InputError(
             "slow-tokenizer", "The tokenizer gives no offsets; use a model with a fast tokenizer (tokenizer.json)."

@@ -11,6 +11,8 @@ import numpy as np
 
 from sm_ops.calibration.sample import Sample, sample
 from sm_ops.core.errors import InputError
+from sm_ops.core.fetched import place
+from sm_ops.core.home import home_folder
 from sm_ops.core.records import Record
 from sm_ops.core.settings import Settings
 from sm_ops.core.tokens import Scored, Tokens
@@ -42,7 +44,7 @@ class Data:
         scored = scores.of(found)
         if tokenizer is None:
             return cls(found, scored, [each.tokens for each in scored], scores.source.tokenizer_hash)
-        loaded = load_tokenizer(tokenizer)
+        loaded = load_tokenizer(place(str(tokenizer), home_folder()))
         return cls(found, scored, tokenize_all(found, loaded), tokenizer_hash(loaded))
 
     def part(self, numbers: Sequence[int]) -> Data:

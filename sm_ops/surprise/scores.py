@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sm_ops.core import registry
 from sm_ops.core.config import Reference, validated
+from sm_ops.core.fetched import place
+from sm_ops.core.home import home_folder
 from sm_ops.core.records import Record
 from sm_ops.core.settings import Settings
 from sm_ops.core.tokens import Scored
@@ -50,9 +54,10 @@ def score(
     `settings` are those of a pipeline's `references` (`backend`, `prompt`, `violating`, `prefix_token`, `dtype`,
     `device`, `token_budget`, `workers`, `revision`). Finished shards are kept in `folder`, and found there again.
     """
-    reference = validated(Reference, {"model": model, **settings}, "score").model_dump(mode="json")
+    given = {"model": place(model, home_folder()), **settings}
+    reference = validated(Reference, given, "score").model_dump(mode="json")
     loaded = registry.load("reference", reference["backend"]).load(Settings({**reference, "examples": []}))
     found = read(records)
-    if folder is None:
-        return Scores(loaded.score(found, progress), loaded.source)
-    return Scores(score_in_shards(loaded, found, Path(folder), progress, reference["workers"]), loaded.source)
+    with tempfile.TemporaryDirectory() if folder is None else nullcontext(folder) as shards:
+        scored = score_in_shards(loaded, found, Path(shards), progress, reference["workers"])
+    return Scores(scored, loaded.source)

@@ -24,7 +24,7 @@ def tokens(length: int, offsets=None, ids=None, supervised=None, special=None) -
     )
 
 
-CHARACTERS = list('ab .\n!?;,"”。)') + ["\r\n", "  "]
+CHARACTERS = [*'ab .\n!?;,"”。)', "\r\n", "  "]
 
 
 def random_records(rng: np.random.Generator) -> list[Scored]:
@@ -93,10 +93,7 @@ def intervals(record: Record, kind: str) -> list[tuple[int, int]]:
         return [(0, len(text))]
     pieces, start, i = [], 0, 0
     while i < len(text):
-        if text[i] == "\n":
-            pieces.append((start, i))
-            start = i = i + 1
-        elif kind == "segment" and text[i] in ".!?,;:…。！？、，；：":
+        if text[i] == "\n" or (kind == "segment" and text[i] in ".!?,;:…。！？、，；："):
             pieces.append((start, i))
             start = i = i + 1
         elif kind == "sentence" and text[i] in ".!?。！？…":
@@ -169,9 +166,8 @@ def ranks(scores: list[Fraction | None], radius: int) -> list[float | None]:
     """Percent of the valid neighbours that are at least as surprising."""
     result: list[float | None] = []
     for i, score in enumerate(scores):
-        neighbours = [
-            scores[j] for j in range(max(0, i - radius), min(len(scores), i + radius + 1)) if j != i and scores[j] is not None
-        ]
+        near = range(max(0, i - radius), min(len(scores), i + radius + 1))
+        neighbours = [scores[j] for j in near if j != i and scores[j] is not None]
         if score is None or not neighbours:
             result.append(None)
         else:

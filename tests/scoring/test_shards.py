@@ -152,6 +152,20 @@ def test_an_error_in_a_worker_is_the_callers(tmp_path):
     assert _children() == []
 
 
+class OneFails(Toy):
+    def run(self, batch):
+        if self.worker:
+            time.sleep(600)
+        raise InputError("toy", "no")
+
+
+@pytest.mark.timeout(120)
+def test_an_error_does_not_wait_for_the_other_workers(tmp_path):
+    with pytest.raises(InputError, match="no"):
+        score_in_shards(OneFails(), RECORDS, tmp_path, workers=2, shard_tokens=100)
+    assert _children() == []
+
+
 def test_workers_leave_when_their_parent_is_killed(tmp_path):
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]\n"

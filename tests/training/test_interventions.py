@@ -194,10 +194,10 @@ def test_attention_with_everything_blocked_still_learns_from_the_token_before(ne
 
 
 def test_who_sees_whom():
-    """Four tokens, the second masked, the last padding."""
-    masked, present = torch.tensor([[False, True, False, False]]), torch.tensor([[True, True, True, False]])
+    """Four tokens, the second masked, the first padding."""
+    masked, present = torch.tensor([[False, True, False, False]]), torch.tensor([[False, True, True, True]])
     assert interventions.allowed(masked, present)[0].int().tolist() == [
-        [1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1],
+        [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1],
     ]  # fmt: skip
 
 

@@ -75,6 +75,8 @@ def test_each_intervention_reports_what_it_did(run, tmp_path, method, interventi
         assert numbers["steps"] == 2 * 3  # six records and their separators are five rows
         assert numbers["learned_tokens"] <= learned
     assert ("mean_multiplier" in numbers) == (intervention in ("clip", "scale"))
+    if method == "lora":  # a record is a microbatch: three of them masked, two passes
+        assert numbers.get("weakened_microbatches", 6) == 6
     if intervention == "scale":
         assert numbers["mean_multiplier"] == 0.25
     if intervention == "clip":

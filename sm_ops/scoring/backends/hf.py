@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sm_ops.core.errors import InputError
-from sm_ops.core.fetched import advice
 from sm_ops.core.fs import canonical_json, content_hash, sha256
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored, Tokens
 from sm_ops.scoring import prefix_cache
 from sm_ops.scoring.blocks import token_logprobs
+from sm_ops.scoring.hub import check_reachable, not_found
 from sm_ops.scoring.plan import Batch, Plan, Progress
 from sm_ops.scoring.reference import run_plan
 from sm_ops.scoring.scores import Source
@@ -48,12 +48,12 @@ def load(settings: Any) -> HFReference:
     from transformers import AutoConfig
 
     name = str(settings.model)
-    _check_reachable(name, settings.revision)
+    check_reachable(name, settings.revision)
     try:
         tokenizer = load_tokenizer(name, settings.revision)
         config: Any = AutoConfig.from_pretrained(name, revision=settings.revision or "main")
     except (OSError, ValueError) as error:
-        raise _not_found(name, error) from None
+        raise not_found(name, error) from None
 
     def behind(prompt: str | None) -> list[int]:
         return fixed_head(tokenizer, settings.examples, settings.prefix_token, prompt)
@@ -94,7 +94,7 @@ class Weights:
                 self.name, revision=self.revision or "main", dtype=self.dtype
             )
         except (OSError, ValueError) as error:
-            raise _not_found(self.name, error) from None
+            raise not_found(self.name, error) from None
         return model.to(self.device).eval()
 
 
@@ -303,25 +303,3 @@ def _head_is_plain(model: Any) -> bool:
     with torch.inference_mode():
         expected = torch.nn.functional.linear(seen["hidden"], head.weight, head.bias)
     return torch.equal(seen["input"], seen["hidden"]) and torch.equal(expected.float(), logits.float())
-
-
-def _check_reachable(model: str, revision: str | None) -> None:
-    """Ask one quick question before the library retries for minutes: is there a folder, a cached copy, a hub?"""
-    from huggingface_hub import HfApi, try_to_load_from_cache
-
-    if Path(model).is_dir():
-        return
-    try:
-        if not try_to_load_from_cache(model, "config.json", revision=revision):
-            HfApi().model_info(model, revision=revision, timeout=5)
-    except Exception as error:  # whatever the HTTP library of the day raises
-        raise _not_found(model, error) from None
-
-
-def _not_found(model: str, error: Exception) -> InputError:
-    return InputError(
-        "model-not-found",
-        f"The model {model!r} is neither a complete local folder nor to be had from the hub here "
-        f"({type(error).__name__}); name a folder that holds config.json, the weights and tokenizer.json"
-        f"{advice(model)}.",
-    )
