@@ -267,8 +267,33 @@ def _stages(results: Json, config: Json) -> str:
         )
     note = "Seconds that each result took when it was made; a result found in the store costs none again."
     return _section(
-        "Stages", f"<p>{training}</p>", _table(("stage", "steps", "seconds"), rows, narrow=True), _note(note)
+        "Stages",
+        f"<p>{training}</p>",
+        _table(("stage", "steps", "seconds"), rows, narrow=True),
+        _note(note),
+        _trainings(results),
     )
+
+
+def _trainings(results: Json) -> str:
+    """What each training did about masked tokens and long records, where that is not the same for all."""
+    told = [each for each in results["trainings"] if each["intervention"] is not None]
+    if not any(each["intervention"] != "loss" or each["records_cut"] for each in told):
+        return ""
+    header = ("condition", "intervention", "records", "dropped", "cut", "nothing learned", "passes", "multiplier")
+    counts = ("records", "records_dropped", "records_cut", "records_without_loss")
+    rows = [
+        (
+            each["condition"],
+            each["intervention"],
+            *(count(each[name]) for name in counts),
+            decimal(each["effective_passes"], digits=2),
+            decimal(each["mean_multiplier"], digits=4),
+        )
+        for each in told
+    ]
+    note = "Passes: optimiser steps times batch over rows. Multiplier: mean weight of the masked tokens' gradient."
+    return _table(header, rows) + _note(note)
 
 
 def _limits(results: Json, config: Json) -> str:

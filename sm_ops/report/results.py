@@ -67,6 +67,7 @@ def load_results(run: Run, home: Path) -> Json:
         **_calibration(outputs, run.config["masking"]["reference"], covered),
         "stages": _stages(run),
         "lora": _lora(run),
+        "trainings": _trainings(run, masks),
         "claims": [asdict(claim) for claim in claims(rows)],
     }
 
@@ -264,6 +265,22 @@ def _stages(run: Run) -> list[Json]:
         seconds = [step["seconds"] for step in group]
         summary.append({"stage": stage, "steps": len(seconds), "seconds": round(sum(seconds), 3)})
     return summary
+
+
+_TRAINING = (
+    "intervention", "records", "records_dropped", "records_cut", "records_without_loss", "effective_passes",
+    "mean_multiplier",
+)  # fmt: skip
+
+
+def _trainings(run: Run, conditions: Iterable[str]) -> list[Json]:
+    """By condition, what the first seed's training did about masked, cut and dropped records."""
+    seed = run.config["seeds"][0]
+    steps = {condition: run.steps[f"train@{condition}-{seed}"] for condition in conditions}
+    return [
+        {"condition": condition, **{name: step["numbers"].get(name) for name in _TRAINING}}
+        for condition, step in steps.items()
+    ]
 
 
 def _lora(run: Run) -> dict[str, int] | None:

@@ -179,3 +179,13 @@ def test_csv_rows_are_flat(tiny: SimpleNamespace) -> None:
     assert rows["unmasked"]["extraction_approx_k"] == "4"
     assert rows["SM95"]["exposed_canaries_n"] == "3"
     assert rows["base"]["budget_tokens"] == ""
+
+
+def test_trainings_are_told_where_they_differ(tmp_path: Path) -> None:
+    counts = {"records": 40, "records_dropped": 8, "records_cut": 0, "records_without_loss": 0, "effective_passes": 2.5}
+    fake = fake_runs.make_tiny(tmp_path / "home", intervention="clip", mean_multiplier=0.0701, **counts)
+    text = parsed(write_report(fake.run, fake.home).read_text()).text
+    assert "0.0701" in text
+    assert "Multiplier" in text
+    plain = fake_runs.make_tiny(tmp_path / "other", intervention="loss", mean_multiplier=None, **counts)
+    assert "Multiplier" not in parsed(write_report(plain.run, plain.home).read_text()).text
