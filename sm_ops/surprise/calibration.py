@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,9 @@ class Calibration:
     @classmethod
     def load(cls, path: str | Path) -> Calibration:
         """Read what `save` wrote."""
-        report = fs.read_json(Path(path))
+        report: Any = None
+        with suppress(ValueError):  # not JSON, or not even text
+            report = fs.read_json(Path(path))
         found = report.get("sm_ops_format") if isinstance(report, dict) else None
         if found != FORMAT:
             hint = f"{Path(path).name} has format {found!r} instead of {FORMAT!r}; calibrate again."
@@ -106,35 +109,29 @@ def calibrate(
     `report["other"]` tells what the two do together. `application` are labelled records of where the mask will be
     used: the report then tells the gap.
     """
+    _check_rates(acceptable_collateral, confidence)
     data = Data.of(records, scores, tokenizer)
     if other is not None:
         data = data.beside(other)
-    if not 0 < acceptable_collateral <= 1:
-        raise InputError("bad-rate", f"An acceptable collateral rate lies in (0, 1]; it is {acceptable_collateral}.")
-    names = {surprise_at(target): target for target in targets}
     held_back = Data.of(*verify, tokenizer) if verify else None
-    if auto:
-        if rule:
-            raise InputError("rule-and-auto", "auto chooses the rule; leave out the rule's settings, or auto.")
-        if held_back is None:
-            choosing, verifying = protocol.halves(data.records)
-            data, held_back = data.part(choosing), data.part(verifying)
-        rules = {kind: _rule(settings) for kind, settings in protocol.CANDIDATES.items()}
-    else:
-        rules = {"given": _rule(rule or {})}
+    if auto and held_back is None:
+        choosing, verifying = protocol.halves(data.records)
+        data, held_back = data.part(choosing), data.part(verifying)
+    rules = _rules(rule or {}, auto)
     samples = {kind: data.residual(each) for kind, each in rules.items()}
-    judged = {kind: judge.judge(own, names, acceptable_collateral, confidence) for kind, own in samples.items()}
+    targeted = {surprise_at(target): target for target in targets}
+    judged = {kind: judge.judge(own, targeted, acceptable_collateral, confidence) for kind, own in samples.items()}
     kind = protocol.best({kind: each["acceptable"]["target_coverage"] for kind, each in judged.items()})
-    chosen, report = rules[kind], judged[kind]
-    report = {
+    chosen = _within(judged[kind], acceptable_collateral)
+    report: dict[str, Any] = {
         "sm_ops_format": FORMAT,
-        "rule": chosen,
+        "rule": rules[kind],
         "reference": reference_of(scores.source),
         "tokenizer_hash": data.tokenizer_hash,
         "acceptable_collateral": acceptable_collateral,
         "confidence": confidence,
-        "chosen": _within(report, acceptable_collateral),
-        **report,
+        "chosen": chosen,
+        **judged[kind],
     }
     if auto:
         report["candidates"] = {
@@ -142,17 +139,32 @@ def calibrate(
             for kind, each in judged.items()
         }
     if by is not None:
-        names_of = [value if isinstance(value := record.meta.get(by), str) else None for record in data.records]
-        report["categories"] = {"key": by, "thresholds": judge.categories(samples[kind], names_of)}
+        names = [value if isinstance(value := record.meta.get(by), str) else None for record in data.records]
+        report["categories"] = {"key": by, "thresholds": judge.categories(samples[kind], names)}
     calibration = Calibration(report)
-    if other is not None and report["chosen"] is not None:
-        report["other"] = _together(data.sample(chosen), data.other_tokens, calibration.level(report["chosen"]))
-    if held_back is not None and report["chosen"] is not None:
+    if chosen is not None and other is not None:
+        report["other"] = _together(data.sample(rules[kind]), data.other_tokens, calibration.level(chosen))
+    if chosen is not None and held_back is not None:
         report["verification"] = _verify(calibration, held_back)
     if application is not None:
-        there = Data.of(*application, tokenizer).sample(chosen)
+        there = Data.of(*application, tokenizer).sample(rules[kind])
         report["application"] = judge.elsewhere(report, there, acceptable_collateral)
     return calibration
+
+
+def _check_rates(acceptable: float, confidence: float | None) -> None:
+    if not 0 < acceptable <= 1:
+        raise InputError("bad-rate", f"An acceptable collateral rate lies in (0, 1]; it is {acceptable}.")
+    if confidence is not None and not 0 < confidence < 1:
+        raise InputError("bad-confidence", f"A confidence lies between 0 and 1; it is {confidence}.")
+
+
+def _rules(rule: Mapping[str, Any], auto: bool) -> dict[str, dict[str, Any]]:
+    if not auto:
+        return {"given": _rule(rule)}
+    if rule:
+        raise InputError("rule-and-auto", "auto chooses the rule; leave out the rule's settings, or auto.")
+    return {kind: _rule(settings) for kind, settings in protocol.CANDIDATES.items()}
 
 
 def _rule(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Tokens
 from sm_ops.masking.baselines._mixer import mix, seeded
+
+_REMEMBERED = 1 << 16
+"""Contexts whose decision is kept: repeated documents come near each other, distinct ones are many."""
 
 
 def mask(
@@ -26,7 +29,7 @@ def mask(
     largest = _largest_hash(k)
     key = (seed % 2**64).to_bytes(8, "little")
 
-    @cache
+    @lru_cache(_REMEMBERED)
     def drops(context: str) -> bool:
         digest = hashlib.blake2b(normalise(context).encode(), digest_size=8, key=key).digest()
         return int.from_bytes(digest, "little") <= largest
