@@ -338,7 +338,7 @@ def mask(
         combination=combine,
     )
     masked.write(out)
-    written = [out / "train.parquet", out / "masks.parquet"]
+    written = [out / "train.parquet", out / "masks.parquet", out / "bound.json"]
     if redact:
         written.append(out / "redacted.jsonl")
         masked.write_redacted(written[-1], placeholder)

@@ -82,7 +82,7 @@ def test_three_commands_from_own_scores_to_a_masked_set(files):
     command = ["mask", "train.jsonl", "--scores", "train-scores.jsonl", "--calibration", "calibration.json"]
     done = told(*command, "--redact")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["masked/train.parquet", "masked/masks.parquet", "masked/redacted.jsonl"]
+    assert done.stdout.split() == [f"masked/{name}" for name in ("train.parquet", "masks.parquet", "bound.json", "redacted.jsonl")]
     table = pq.read_table(files / "masked" / "train.parquet").to_pylist()
     assert [row["labels"] for row in table] == [[-100, 1, -100, -100, 4, 5, 6, 7]] * 8  # nothing precedes the first
     masks = pq.read_table(files / "masked" / "masks.parquet").to_pylist()

@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,17 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """Read a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A place to write a file at, which takes the place of `path` when all went well and is gone otherwise."""
+    unfinished = path.with_name(f".{os.getpid()}-{path.name}")
+    try:
+        yield unfinished
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def private_folder(path: Path) -> Path:

@@ -184,7 +184,7 @@ def _within(report: dict[str, Any], acceptable: float) -> str | None:
 def _verify(calibration: Calibration, data: Data) -> dict[str, Any]:
     """The chosen point by the complete procedure on records that did not choose it."""
     name, acceptable = str(calibration.chosen), calibration.report["acceptable_collateral"]
-    masks, _ = data.masks(calibration.report["rule"], calibration.level(name))
+    masks = data.masked(calibration.report["rule"], calibration.level(name)).masks
     eligible = np.concatenate([own.eligible for own in data.tokens])
     gold = np.concatenate([target_tokens(record, own) for record, own in zip(data.records, data.tokens, strict=True)])
     counts = confusion(np.concatenate(masks)[eligible], gold[eligible])

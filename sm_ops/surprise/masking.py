@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sm_ops.core import fs
 from sm_ops.core.errors import InputError, StageError
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Tokens
@@ -33,6 +34,7 @@ class Masked:
     tokens: list[Tokens]
     masks: list[np.ndarray]
     reasons: list[list[Reason]]
+    bound: dict[str, Any]
     point: str
     rule: dict[str, Any]
 
@@ -56,17 +58,25 @@ class Masked:
         return [redact(record, self.intervals(number), placeholder) for number, record in enumerate(self.records)]
 
     def write(self, folder: str | Path) -> None:
-        """Write `train.parquet` (the masked training set) and `masks.parquet` (which spans, and why)."""
+        """Write `train.parquet` (the masked training set), `masks.parquet` (which spans, and why) and `bound.json`.
+
+        The last says how likely labelled targets that stay unmasked must be under the reference (paper G), or why that
+        cannot be said. Each file is whole or absent.
+        """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        training_sets.write(folder / "train.parquet", self.examples())
         ids = [record.id for record in self.records]
         rows = mask_files.rows(self.point, ids, self.tokens, self.masks, self.reasons)
-        mask_files.write(folder / "masks.parquet", rows, self.rule)
+        with fs.replacing(folder / "train.parquet") as path:
+            training_sets.write(path, self.examples())
+        with fs.replacing(folder / "masks.parquet") as path:
+            mask_files.write(path, rows, self.rule)
+        fs.write_json(folder / "bound.json", self.bound)
 
     def write_redacted(self, path: str | Path, placeholder: str = PLACEHOLDER) -> None:
         """Write the redacted records as JSONL or Parquet."""
-        write_records(path, self.redacted(placeholder))
+        with fs.replacing(Path(path)) as unfinished:
+            write_records(unfinished, self.redacted(placeholder))
 
 
 def mask(
@@ -100,12 +110,14 @@ def mask(
             "The tokens to be masked come from another tokenizer than the calibration's; name the same one, or "
             "calibrate again.",
         )
-    level = _levels(calibration, data.records) if name == BY_CATEGORY else calibration.level(name)
-    masks, why = data.masks(calibration.report["rule"], level)
+    level = calibration.level(name)
+    at = _levels(calibration, data.records) if name == BY_CATEGORY else level
+    outcome = data.masked(calibration.report["rule"], at)
+    masks = outcome.masks
     if other is not None:
         masks = [combine(combination)(*pair) for pair in zip(masks, data.beside(other).others, strict=True)]
-    told = {"point": name, "level": calibration.level(name), **calibration.report["rule"]}
-    return Masked(data.records, data.tokens, masks, why, name, told)
+    rule = {"point": name, "level": level, **calibration.report["rule"]}
+    return Masked(data.records, data.tokens, masks, outcome.reasons, outcome.bound, name, rule)
 
 
 def _same_reference(calibration: Calibration, scores: Scores) -> None:
