@@ -32,7 +32,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Worker processes at a time; default: one a core.")]
 Orchestrate = Annotated[bool, typer.Option("--orchestrate", help="Run the same steps as a Prefect flow.")]
 RecordFile = Annotated[Path, typer.Argument(help="Records, JSONL or Parquet.", metavar="RECORDS")]
-ScoreFile = Annotated[Path, typer.Option("--scores", help="Score file of these records.")]
+ScoreFile = Annotated[Path, typer.Option("--scores", help="Score file of these records.", exists=True)]
 Tokenizer = Annotated[
     str | None, typer.Option(help="Model whose tokens are masked, if it is not the reference.", metavar="MODEL")
 ]
@@ -235,10 +235,11 @@ def score(
     from sm_ops import surprise
     from sm_ops.core.config import parsed
     from sm_ops.core.display import counting
-    from sm_ops.core.fs import canonical_json, private_folder, sha256
+    from sm_ops.core.fs import canonical_json, check_outputs, private_folder, sha256
     from sm_ops.core.home import home_folder
 
     os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}  # the bar is ours
+    check_outputs([out], [records, Path(model)], (".parquet", ".jsonl"))
     settings = parsed(overrides)
     digest = sha256(canonical_json([str(records.absolute()), model, settings]))
     folder = private_folder(home_folder() / "restricted") / ".scratch" / f"score-{digest[:16]}"
@@ -268,9 +269,9 @@ def calibrate(
     tokenizer: Tokenizer = None,
     other: Other = None,
     verify: Annotated[Path | None, typer.Option(help="Labelled records that verify the choice.")] = None,
-    verify_scores: Annotated[Path | None, typer.Option(help="Their score file.")] = None,
+    verify_scores: Annotated[Path | None, typer.Option(help="Their score file.", exists=True)] = None,
     application: Annotated[Path | None, typer.Option(help="Labelled records like those to be masked.")] = None,
-    application_scores: Annotated[Path | None, typer.Option(help="Their score file.")] = None,
+    application_scores: Annotated[Path | None, typer.Option(help="Their score file.", exists=True)] = None,
     overrides: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the rule: windows, n, k, ...", metavar="KEY=VALUE")
     ] = None,
@@ -279,8 +280,11 @@ def calibrate(
     """Choose thresholds on labelled records, and say whether surprise masking is the right tool for them."""
     from sm_ops import surprise
     from sm_ops.core.config import parsed
+    from sm_ops.core.fs import check_outputs
     from sm_ops.report.calibration import lines
 
+    inputs = [records, scores, other, verify, verify_scores, application, application_scores]
+    check_outputs([out], inputs, (".json",))
     calibration = surprise.calibrate(
         records,
         surprise.Scores.load(scores),
@@ -297,7 +301,10 @@ def calibrate(
     )
     calibration.save(out)
     print(json.dumps(calibration.report, indent=1) if as_json else "\n".join(lines(calibration.report)))
-    print(f"next: sm-ops mask RECORDS --scores SCORES --calibration {out}", file=sys.stderr)
+    if calibration.verdict["decision"] == "suitable":
+        print(f"next: sm-ops mask RECORDS --scores SCORES --calibration {out}", file=sys.stderr)
+    else:
+        print(f"next: another rule or reference; {out} masks at a named --point alone", file=sys.stderr)
 
 
 def _pair(option: str, records: Path | None, scores: Path | None) -> Any:
@@ -316,18 +323,30 @@ def _pair(option: str, records: Path | None, scores: Path | None) -> Any:
 def mask(
     records: RecordFile,
     scores: ScoreFile,
-    calibration: Annotated[Path, typer.Option("--calibration", help="What sm-ops calibrate wrote.")],
+    calibration: Annotated[Path, typer.Option("--calibration", help="What sm-ops calibrate wrote.", exists=True)],
     out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path("masked"),
     point: Annotated[str | None, typer.Option(help="Operating point; default: the one that calibration chose.")] = None,
     tokenizer: Tokenizer = None,
     other: Other = None,
-    combine: Annotated[str, typer.Option(help="With the other filter: union, intersection or residual.")] = "union",
+    combine: Annotated[
+        str | None, typer.Option(help="With the other filter: union (default), intersection or residual.")
+    ] = None,
     redact: Annotated[bool, typer.Option("--redact", help="Also write records with masked spans replaced.")] = False,
     placeholder: Annotated[str, typer.Option(help="What takes the place of a masked span.")] = "[MASKED]",
 ) -> None:
     """Mask records by a calibrated rule: a masked training set, the spans with their reasons, redacted records."""
     from sm_ops import surprise
+    from sm_ops.core.errors import InputError
+    from sm_ops.core.fs import check_outputs
 
+    written = [out / "train.parquet", out / "masks.parquet", out / "bound.json"]
+    redacted = out / "redacted.jsonl"
+    check_outputs([*written, redacted], [records, scores, calibration, other], (".parquet", ".json", ".jsonl"))
+    if combine is not None and other is None:
+        raise InputError("no-other", "--combine needs the other filter's spans; give them with --other.")
+    if redacted.exists() and not redact:
+        hint = f"{redacted} is of an earlier mask and would not fit this one; add --redact, or choose another --out."
+        raise InputError("stale-redaction", hint)
     masked = surprise.mask(
         records,
         surprise.Scores.load(scores),
@@ -335,16 +354,14 @@ def mask(
         point=point,
         tokenizer=tokenizer,
         other=other,
-        combination=combine,
+        combination=combine or "union",
     )
     masked.write(out)
-    written = [out / "train.parquet", out / "masks.parquet", out / "bound.json"]
     if redact:
-        written.append(out / "redacted.jsonl")
-        masked.write_redacted(written[-1], placeholder)
+        written.append(redacted)
+        masked.write_redacted(redacted, placeholder)
     print("\n".join(map(str, written)))
-    hidden, eligible = masked.counts
-    print(f"{masked.point}: {hidden:,} of {eligible:,} tokens masked (rule and reasons: {written[1]})", file=sys.stderr)
+    print("\n".join(masked.summary(placeholder if redact else None)), file=sys.stderr)
 
 
 track = typer.Typer(help="Send runs to MLflow.", rich_markup_mode=None)

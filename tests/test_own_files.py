@@ -82,7 +82,8 @@ def test_three_commands_from_own_scores_to_a_masked_set(files):
     command = ["mask", "train.jsonl", "--scores", "train-scores.jsonl", "--calibration", "calibration.json"]
     done = told(*command, "--redact")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [f"masked/{name}" for name in ("train.parquet", "masks.parquet", "bound.json", "redacted.jsonl")]
+    names = ("train.parquet", "masks.parquet", "bound.json", "redacted.jsonl")
+    assert done.stdout.split() == [f"masked/{name}" for name in names]
     table = pq.read_table(files / "masked" / "train.parquet").to_pylist()
     assert [row["labels"] for row in table] == [[-100, 1, -100, -100, 4, 5, 6, 7]] * 8  # nothing precedes the first
     masks = pq.read_table(files / "masked" / "masks.parquet").to_pylist()
@@ -153,6 +154,11 @@ def test_another_filter_is_completed_by_what_it_leaves(files):
     assert done.returncode == 0, done.stderr
     labels = pq.read_table(files / "masked" / "train.parquet")["labels"].to_pylist()
     assert labels == [[-100, 1, 2, -100, 4, 5, 6, 7]] * 8
+    [reason] = pq.read_table(files / "masked" / "masks.parquet")["why"].to_pylist()[0]
+    assert (reason["start"], reason["other"], len(reason["windows"])) == (START + 4, False, 1)
+    done = told(*command, "--other", "other.jsonl")
+    [reason] = pq.read_table(files / "masked" / "masks.parquet")["why"].to_pylist()[0]
+    assert (reason["start"], reason["end"], reason["other"], len(reason["windows"])) == (START - 1, END, True, 2)
     done = told(*command, "--other", "other.jsonl", "--combine", "unoin")
     assert done.returncode == 2
     assert "union" in done.stderr
@@ -185,6 +191,9 @@ def test_thresholds_by_category_follow_each_record(files):
         (["--verify", "validation.jsonl"], "--verify-scores"),
         (["--auto"], "leave out the rule's settings"),
         (["--tokenizer", "nowhere/model"], "nowhere/model"),
+        (["--by", "kind"], "meta.kind"),
+        (["--confidence", "1"], "between 0 and 1"),
+        (["--confidence", "0"], "between 0 and 1"),
     ],
 )
 def test_what_a_user_gets_wrong_is_told_in_a_sentence(files, more, words):
@@ -193,6 +202,95 @@ def test_what_a_user_gets_wrong_is_told_in_a_sentence(files, more, words):
     assert words in err
     assert "Traceback" not in err
     assert not out
+
+
+def test_no_result_takes_the_place_of_an_input(files):
+    """Whatever is read stays as it was, byte for byte, and nothing else is written."""
+    calibrated()
+    for name in ("train.parquet", "redacted.jsonl"):
+        (files / name).write_bytes((files / "train.jsonl").read_bytes() if "jsonl" in name else b"")
+    before = {path.name: path.read_bytes() for path in files.iterdir() if path.is_file()}
+    scored = ("--scores", "validation-scores.jsonl")
+    for arguments in (
+        ("score", "train.jsonl", "--model", "m", "--out", "train.jsonl"),
+        ("score", "train.jsonl", "--model", "m", "--out", "scores.csv"),
+        ("score", "train.jsonl", "--model", "m", "--out", "train.jsonl/x.parquet"),
+        ("calibrate", "validation.jsonl", *scored, "--out", "validation.jsonl"),
+        ("calibrate", "validation.jsonl", *scored, "--other", "train.jsonl", "--out", "./train.jsonl"),
+        ("calibrate", "validation.jsonl", *scored, "--out", "calibration.txt"),
+        ("mask", "redacted.jsonl", "--scores", "train-scores.jsonl", "--calibration", "calibration.json", "--out", "."),
+        ("mask", "train.jsonl", "--scores", "train.parquet", "--calibration", "calibration.json", "--out", "."),
+    ):
+        done = told(*arguments)
+        assert done.returncode == 2, arguments
+        assert "--out" in done.stderr or "ends in" in done.stderr, done.stderr
+    assert {path.name: path.read_bytes() for path in files.iterdir() if path.is_file()} == before
+
+
+def test_a_redaction_of_another_mask_is_not_left_beside_this_one(files):
+    calibrated()
+    command = ["mask", "train.jsonl", "--scores", "train-scores.jsonl", "--calibration", "calibration.json"]
+    assert told(*command, "--point", "SM50", "--redact").returncode == 0
+    done = told(*command, "--point", "SM95")
+    assert done.returncode == 2
+    assert "redacted.jsonl" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda row: row | {"token_ids": [1, 2], "offsets": [[0, 5], [5, 8]], "logprobs": [-1, -1]}, "position 9"),
+        (lambda row: row | {"logprobs": [-value for value in row["logprobs"]]}, "above 0"),
+        (lambda row: row | {"id": "r0"}, "7 repeated ids"),
+        (lambda row: row | {"offsets": [[0, 5]] * 7 + [[0, 99]]}, "outside"),
+    ],
+    ids=["cut", "positive", "repeated", "outside"],
+)
+def test_scores_that_do_not_fit_their_records_are_refused(files, change, words):
+    lines = "".join(json.dumps(change(row)) + "\n" for row in rows(8))
+    (files / "validation-scores.jsonl").write_text(lines)
+    code, _, err = calibrated()
+    assert code == 2
+    assert words in err
+    assert "mara" not in err
+
+
+def test_what_an_other_filter_says_of_another_text_is_refused(files):
+    turned = [Record(record.id, text=TEXT[::-1], spans=record.spans) for record in records(8)]
+    write_records(files / "other.jsonl", turned)
+    code, _, err = calibrated("--other", "other.jsonl")
+    assert code == 2
+    assert "Record 0 has another text" in err
+
+
+def test_a_point_out_of_reach_is_told_and_vetoes_nothing(files):
+    """One of the two target tokens has no score: half of the targets can be masked, and that is offered."""
+    lines = "".join(json.dumps(row) + "\n" for row in rows(8, [1, 1, 9, float("inf"), 1, 1, 2, 1]))
+    (files / "validation-scores.jsonl").write_text(lines.replace("-Infinity", "null"))
+    code, out, err = calibrated("--target", "0.5", "--target", "0.9")
+    assert code == 0, err
+    assert "use it: SM50" in out
+    assert "Out of reach: SM90." in out
+    done = told(
+        "mask", "validation.jsonl", "--scores", "validation-scores.jsonl", "--calibration", "calibration.json"
+    )
+    assert "SM50: 8 of 64 tokens masked; 50.0% of the labelled tokens" in done.stderr
+    assert "8 tokens have no usable score" in done.stderr
+
+
+def test_damaged_and_missing_calibrations_are_told(files):
+    calibrated()
+    whole = json.loads((files / "calibration.json").read_text())
+    command = ["mask", "train.jsonl", "--scores", "train-scores.jsonl", "--calibration", "calibration.json"]
+    for text in ("{", "[]", json.dumps({"sm_ops_format": "calibration/1"}), json.dumps(whole | {"sm_ops_format": "x"})):
+        (files / "calibration.json").write_text(text)
+        done = told(*command)
+        assert done.returncode == 2
+        assert "calibrate again" in done.stderr
+    (files / "calibration.json").unlink()
+    done = told(*command)
+    assert done.returncode == 2
+    assert "calibration.json" in done.stderr
 
 
 def test_scores_of_other_records_or_references_are_refused(files):

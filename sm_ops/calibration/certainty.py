@@ -31,24 +31,27 @@ def recall_interval(recall: float | None, units: int, confidence: float = 0.95) 
     return (low[0], high[1]) if low and high else None
 
 
-def at_confidence(sample: Sample, target: float, confidence: float) -> Threshold | None:
+def at_confidence(sample: Sample, target: float, confidence: float) -> Threshold:
     """The largest threshold at which, with this confidence, the target share of further units is masked completely.
 
     A further unit's expected recall is then at least the target, however its tokens hang together. The threshold is
     the k-th largest of the units' own ones (the smallest critical value of a unit's targets), where k of n is the
     fewest hits whose one-sided Clopper-Pearson bound is not below the target: a distribution-free tolerance limit,
-    exact although the same units choose it. `None` where even all n units do not show the target.
+    exact although the same units choose it. Its `tau` is `None` where so few units do not show the target.
     """
+    whole = np.sort(whole_units(sample))[::-1]
+    needed = hits_needed(len(whole), target, confidence) if len(whole) else None
+    if needed is None or whole[needed - 1] == -np.inf:
+        return Threshold(None, at_recall(sample.critical, sample.gold, 1.0).counts)
+    return at_threshold(sample.critical, sample.gold, float(whole[needed - 1]))
+
+
+def whole_units(sample: Sample) -> np.ndarray:
+    """For each unit with targets the largest threshold at which all of them are masked (minus infinity = never)."""
     units, unit = np.unique(sample.unit[sample.gold], return_inverse=True)
-    needed = hits_needed(len(units), target, confidence) if len(units) else None
-    if needed is None:
-        return None
     whole = np.full(len(units), np.inf)
     np.minimum.at(whole, unit, sample.critical[sample.gold])
-    tau = float(np.sort(whole)[::-1][needed - 1])
-    if tau == -np.inf:
-        return Threshold(None, at_recall(sample.critical, sample.gold, 1.0).counts)
-    return at_threshold(sample.critical, sample.gold, tau)
+    return whole
 
 
 def required_units(target: float, confidence: float) -> int | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from sm_ops.calibration.certainty import at_confidence, recall_interval, required_units
+from sm_ops.calibration.certainty import at_confidence, recall_interval, whole_units
 from sm_ops.calibration.sample import Sample
-from sm_ops.calibration.suitability import unshown, verdict
+from sm_ops.calibration.suitability import Verdict, unshown, verdict
 from sm_ops.calibration.thresholds import Threshold, at_max_f1, at_recall, at_threshold, by_category, curve, within
 from sm_ops.metrics import auroc
 
@@ -20,39 +20,58 @@ Judgement = dict[str, Any]
 
 
 def judge(
-    sample: Sample, targets: Mapping[str, float], acceptable_collateral: float, confidence: float | None = None
+    sample: Sample,
+    targets: Mapping[str, float],
+    acceptable_collateral: float,
+    confidence: float | None = None,
+    every: bool = True,
 ) -> Judgement:
     """Thresholds by target recall (name -> recall), by the largest F1 and by acceptable collateral, as plain JSON.
 
     With `confidence`, a point's threshold is the largest at which the recall holds for further units with that
-    confidence (`at_confidence`). `points` holds the operating points; the verdict judges them (paper, section 5).
+    confidence (`at_confidence`). `points` holds the operating points; the verdict judges them (paper, section 5): with
+    `every`, one that is out of reach is a stop, as a pipeline trains them all (OP-22), else the others are judged.
     """
-    units = sample.units
-    points: dict[str, Threshold] = {}
-    short: dict[str, int | None] = {}
-    for name, target in targets.items():
-        if confidence is None:
-            points[name] = at_recall(sample.critical, sample.gold, target)
-        elif (point := at_confidence(sample, target, confidence)) is not None:
-            points[name] = point
-        else:
-            short[name] = required_units(target, confidence)
-            points[name] = Threshold(None, at_recall(sample.critical, sample.gold, 1.0).counts)
+    points = {
+        name: at_recall(sample.critical, sample.gold, target)
+        if confidence is None
+        else at_confidence(sample, target, confidence)
+        for name, target in targets.items()
+    }
     area = auroc(sample.critical, sample.gold)
-    judged = unshown(short, units, confidence or 0.0) if short else verdict(area, points, acceptable_collateral)
     return {
         "auroc": area,
-        "verdict": asdict(judged),
+        "verdict": asdict(_verdict(sample, area, points, targets, acceptable_collateral, confidence, every)),
         "by_label": {name: _by_label(sample, own) for name, own in sample.labels.items()},
         "target_tokens": int(sample.gold.sum()),
         "other_tokens": int((~sample.gold).sum()),
-        "independent_units": units,
+        "independent_units": sample.units,
         "points": {name: told(point, sample) for name, point in points.items()},
         "max_f1": told(at_max_f1(sample.critical, sample.gold), sample),
         "acceptable": told(within(sample.critical, sample.gold, acceptable_collateral), sample),
         "curve": _thinned_curve(sample),
         "histogram": _histogram(sample),
     }
+
+
+def _verdict(
+    sample: Sample,
+    area: float | None,
+    points: Mapping[str, Threshold],
+    targets: Mapping[str, float],
+    acceptable_collateral: float,
+    confidence: float | None,
+    every: bool,
+) -> Verdict:
+    missed = [name for name, point in points.items() if not point.reached]
+    reached = {name: point for name, point in points.items() if point.reached}
+    if not missed or (reached and not every):
+        judged = verdict(area, reached, acceptable_collateral)
+        beyond = f" Out of reach: {', '.join(missed)}." if missed else ""
+        return replace(judged, reason=judged.reason + beyond)
+    if confidence is not None:
+        return unshown({name: targets[name] for name in missed}, whole_units(sample), confidence)
+    return verdict(area, points, acceptable_collateral)
 
 
 def told(point: Threshold, sample: Sample) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
@@ -47,6 +48,13 @@ def halves(records: Sequence[Record]) -> tuple[list[int], list[int]]:
     return sorted(chosen), [number for number in range(len(records)) if number not in taken]
 
 
-def best(coverages: dict[str, float | None]) -> str:
-    """The candidate of the largest coverage at the acceptable collateral rate; the first of equals."""
-    return max(coverages, key=lambda name: coverages[name] or 0.0)
+def best(judged: dict[str, dict[str, Any]]) -> str:
+    """The candidate of the largest coverage at the acceptable collateral rate; the first of equals.
+
+    One under which targets are no more surprising than the rest (AUROC up to one half) comes last.
+    """
+
+    def merit(name: str) -> tuple[bool, float]:
+        return (judged[name]["auroc"] or 0.0) > 0.5, judged[name]["acceptable"]["target_coverage"] or 0.0
+
+    return max(judged, key=merit)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
+from sm_ops.calibration.certainty import required_units
 from sm_ops.calibration.thresholds import Threshold
+from sm_ops.metrics import lower_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +88,26 @@ def verdict(
     )
 
 
-def unshown(needed: Mapping[str, int | None], units: int, confidence: float) -> Verdict:
-    """Too few independent units to show a recall with the confidence asked for; `needed` says how many it takes."""
+def unshown(targets: Mapping[str, float], whole: np.ndarray, confidence: float) -> Verdict:
+    """Recalls that the validation units do not show with the confidence asked for.
+
+    `targets` are the recalls by name, `whole` the units' own thresholds (`whole_units`).
+    """
+    units, coverable = len(whole), int((whole > -np.inf).sum())
+    needed = {name: required_units(target, confidence) for name, target in targets.items()}
     wanted = "; ".join(
-        f"{name} takes at least {number} independent units" if number else f"{name} cannot be shown by any number"
+        f"{name} takes at least {number} independent units, all of them covered"
+        if number
+        else f"{name} cannot be shown by any number"
         for name, number in needed.items()
     )
+    shown = lower_bound(coverable, units, confidence) or 0.0
     return Verdict(
         "unreachable",
         DO_NOT_USE,
-        f"The validation targets come from {units} independent units (identities, or documents without one), too few "
-        f"to show the recall with confidence {confidence:.0%}: {wanted}; label more of them, or ask for less.",
+        f"Of the {units} independent units with targets (identities, or documents without one) {coverable} can be "
+        f"masked completely, which shows a recall of {shown:.0%} with confidence {confidence:.0%}: {wanted}. Label "
+        "more, ask for less, or use fewer votes or wider propagation.",
     )
 
 

@@ -6,10 +6,12 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from sm_ops.core.errors import InputError
 
 _CHUNK = 1 << 20
 
@@ -89,6 +91,19 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """Read a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path | None], suffixes: Iterable[str]) -> None:
+    """Refuse, before work begins, an output that would replace an input, has another ending, or cannot be written."""
+    read = {path.resolve() for path in inputs if path is not None}
+    for path in outputs:
+        if path.resolve() in read:
+            raise InputError("output-is-input", f"{path} would be replaced by the result; choose another --out.")
+        if path.suffix not in suffixes:
+            raise InputError("output-suffix", f"{path}: the name of the result ends in {' or '.join(suffixes)}.")
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
+        if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
+            raise InputError("output-place", f"{path} cannot be written; choose another place with --out.")
 
 
 @contextmanager

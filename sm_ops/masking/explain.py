@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,13 +18,14 @@ class Reason:
     """A masked span `start:end` of one record, in characters.
 
     `windows`: `(start, end, score)` of the selected windows with a token in it. `copies`: `(record, start, end)` of
-    the masked sequences that it repeats, by the record's number.
+    the masked sequences that it repeats, by the record's number. `other`: whether another filter masks some of it.
     """
 
     start: int
     end: int
     windows: list[tuple[int, int, float]]
     copies: list[tuple[int, int, int]]
+    other: bool = False
 
 
 def reasons(applied: Applied, corpus: Corpus) -> Iterator[list[Reason]]:
@@ -46,6 +47,23 @@ def reasons(applied: Applied, corpus: Corpus) -> Iterator[list[Reason]]:
             for span in _spans(corpus, copied[applied.sources[copied] == source], starts):
                 found[span].copies.append(place)
         yield found
+
+
+def combined(
+    found: Sequence[Reason], intervals: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
+) -> list[Reason]:
+    """One record's reasons once its mask is combined with another filter's.
+
+    `intervals` are what is masked now, `others` what the other filter masks (characters); what the rule's reasons and
+    those have in common with an interval is its reason.
+    """
+    told = []
+    for start, end in intervals:
+        near = [each for each in found if each.start < end and each.end > start]
+        windows = [window for each in near for window in each.windows if window[0] < end and window[1] > start]
+        copies = [copy for each in near for copy in each.copies]
+        told.append(Reason(start, end, windows, copies, any(a < end and b > start for a, b in others)))
+    return told
 
 
 def _characters(corpus: Corpus, positions: np.ndarray) -> tuple[int, int]:

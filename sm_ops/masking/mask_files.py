@@ -2,8 +2,9 @@
 
 Format masks/2, Parquet: `id`, `condition`, `starts` and `ends` (masked character intervals, disjoint), `mask` (one
 boolean per downstream token) and `why` (null where no windows decided): for each span of the reference's tokens its
-`start` and `end`, the selected `windows` (start, end, score) and the masked sequences it `copies` (record id, start,
-end). The metadata holds the rule as JSON and its SHA-256. masks/1 had no `why` and is refused.
+`start` and `end`, the selected `windows` (start, end, score), the masked sequences it `copies` (record id, start, end),
+and whether an `other` filter masks some of it. The metadata holds the rule as JSON and its SHA-256. masks/1 had no
+`why` and is refused.
 """
 
 from __future__ import annotations
@@ -59,7 +60,13 @@ def write(path: Path, rows: Iterable[MaskRow], rule: dict[str, Any]) -> None:
 
     window = pa.struct([("start", pa.int64()), ("end", pa.int64()), ("score", pa.float64())])
     copy = pa.struct([("record", pa.string()), ("start", pa.int64()), ("end", pa.int64())])
-    reason = [("start", pa.int64()), ("end", pa.int64()), ("windows", pa.list_(window)), ("copies", pa.list_(copy))]
+    reason = [
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+        ("windows", pa.list_(window)),
+        ("copies", pa.list_(copy)),
+        ("other", pa.bool_()),
+    ]
     schema = pa.schema(
         [
             ("id", pa.string()),
@@ -94,4 +101,4 @@ def read(path: Path) -> list[MaskRow]:
 def _told(reason: Reason, ids: Sequence[str]) -> dict[str, Any]:
     windows = [{"start": start, "end": end, "score": score} for start, end, score in reason.windows]
     copies = [{"record": ids[record], "start": start, "end": end} for record, start, end in reason.copies]
-    return {"start": reason.start, "end": reason.end, "windows": windows, "copies": copies}
+    return {"start": reason.start, "end": reason.end, "windows": windows, "copies": copies, "other": reason.other}

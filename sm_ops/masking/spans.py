@@ -5,6 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 
+def intervals(starts: np.ndarray, ends: np.ndarray) -> list[tuple[int, int]]:
+    """`merged`, as pairs."""
+    return list(zip(*(edges.tolist() for edges in merged(starts, ends)), strict=True))
+
+
 def merged(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The union of half-open intervals as disjoint ones in order, touching ones joined, empty ones left out."""
     full = ends > starts

@@ -46,6 +46,9 @@ def load_tokenizer(path_or_name: str | Path, revision: str | None = None) -> Any
         raise InputError(
             "slow-tokenizer", "The tokenizer gives no offsets; use a model with a fast tokenizer (tokenizer.json)."
         )
+    if backend(tokenizer).get_vocab_size(with_added_tokens=False) == 0:
+        hint = f"{name!r} has no tokenizer of its own; put its tokenizer.json and tokenizer_config.json there."
+        raise InputError("no-tokenizer", hint)
     untrim(tokenizer)
     return tokenizer
 
@@ -148,7 +151,7 @@ def tokenize(record: Record, tokenizer: Any) -> Tokens:
         tokens = _tokenize_content(record, tokenizer)
     else:
         tokens = _tokenize_chat(record, tokenizer)
-    return _covering(record.content, tokens)
+    return covering(record.content, tokens)
 
 
 def _tokenize_content(record: Record, tokenizer: Any) -> Tokens:
@@ -291,7 +294,7 @@ def _check_characters(text: str) -> None:
         ) from None
 
 
-def _covering(content: str, tokens: Tokens) -> Tokens:
+def covering(content: str, tokens: Tokens) -> Tokens:
     """The tokens if they cover every non-blank character, or else an error.
 
     Where a tokenizer composes characters (NFC), it owns up to the first alone: the others are its token's too (OP-01).

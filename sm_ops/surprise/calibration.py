@@ -16,6 +16,7 @@ from sm_ops.calibration.sample import Sample
 from sm_ops.core import fs
 from sm_ops.core.config import Rule, validated
 from sm_ops.core.errors import InputError
+from sm_ops.core.records import Record
 from sm_ops.core.registry import did_you_mean
 from sm_ops.masking.combine import COMBINATIONS, jaccard
 from sm_ops.masking.conditions import BY_CATEGORY, surprise_at
@@ -26,6 +27,7 @@ from sm_ops.surprise.data import Data, Records
 from sm_ops.surprise.scores import Scores
 
 FORMAT = "calibration/1"
+_NEEDED = {"rule", "reference", "tokenizer_hash", "chosen", "verdict", "points", "max_f1", "acceptable"}
 MAX_F1, ACCEPTABLE = "maxF1", "acceptable"
 
 
@@ -81,6 +83,9 @@ class Calibration:
         if found != FORMAT:
             hint = f"{Path(path).name} has format {found!r} instead of {FORMAT!r}; calibrate again."
             raise InputError("unknown-format", hint)
+        if missing := sorted(_NEEDED - report.keys()):
+            hint = f"{Path(path).name} lacks {', '.join(missing)}; calibrate again."
+            raise InputError("bad-calibration", hint)
         return cls(report)
 
 
@@ -120,8 +125,11 @@ def calibrate(
     rules = _rules(rule or {}, auto)
     samples = {kind: data.residual(each) for kind, each in rules.items()}
     targeted = {surprise_at(target): target for target in targets}
-    judged = {kind: judge.judge(own, targeted, acceptable_collateral, confidence) for kind, own in samples.items()}
-    kind = protocol.best({kind: each["acceptable"]["target_coverage"] for kind, each in judged.items()})
+    judged = {
+        kind: judge.judge(own, targeted, acceptable_collateral, confidence, every=False)
+        for kind, own in samples.items()
+    }
+    kind = protocol.best(judged)
     chosen = _within(judged[kind], acceptable_collateral)
     report: dict[str, Any] = {
         "sm_ops_format": FORMAT,
@@ -139,7 +147,9 @@ def calibrate(
             for kind, each in judged.items()
         }
     if by is not None:
-        names = [value if isinstance(value := record.meta.get(by), str) else None for record in data.records]
+        names = [category(record, by) for record in data.records]
+        if not any(names):
+            raise InputError("no-category", f"No record has a word or a whole number under meta.{by}; check the key.")
         report["categories"] = {"key": by, "thresholds": judge.categories(samples[kind], names)}
     calibration = Calibration(report)
     if chosen is not None and other is not None:
@@ -150,6 +160,12 @@ def calibrate(
         there = Data.of(*application, tokenizer).sample(rules[kind])
         report["application"] = judge.elsewhere(report, there, acceptable_collateral)
     return calibration
+
+
+def category(record: Record, key: str) -> str | None:
+    """The record's category: a string or whole number under a key of its meta."""
+    value = record.meta.get(key)
+    return str(value) if isinstance(value, str | int) and value != "" else None
 
 
 def _check_rates(acceptable: float, confidence: float | None) -> None:

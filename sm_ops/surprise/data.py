@@ -50,6 +50,8 @@ class Data:
     @classmethod
     def of(cls, records: Records, scores: Scores, tokenizer: str | Path | None) -> Data:
         """Bring together; without a `tokenizer` the reference's own tokens are those to be masked."""
+        if not isinstance(scores, Scores):
+            raise InputError("no-scores", "Scores are what score() returns; read a score file by Scores.load(path).")
         found = read(records)
         scored = scores.of(found)
         if tokenizer is None:
@@ -73,8 +75,20 @@ class Data:
         missing = [number for number, record in enumerate(self.records) if record.id not in found]
         if missing:
             raise InputError("other-missing", f"Record {missing[0]} is not among the other filter's; give all of them.")
+        changed = [n for n, record in enumerate(self.records) if found[record.id].content != record.content]
+        if changed:
+            raise InputError(
+                "other-text",
+                f"Record {changed[0]} has another text among the other filter's ({len(changed)} in all differ), so its "
+                "spans would fall on other characters; give the same records.",
+            )
         masks = [target_tokens(found[record.id], own) for record, own in zip(self.records, self.tokens, strict=True)]
         return replace(self, others=masks)
+
+    @property
+    def unscored(self) -> int:
+        """How many eligible tokens of the reference have no finite score."""
+        return sum(int((each.tokens.eligible & ~np.isfinite(each.surprise)).sum()) for each in self.scored)
 
     @property
     def other_tokens(self) -> np.ndarray:

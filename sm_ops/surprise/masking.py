@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,14 @@ from sm_ops.data.records import write_records
 from sm_ops.masking import mask_files
 from sm_ops.masking.combine import combine
 from sm_ops.masking.conditions import BY_CATEGORY
-from sm_ops.masking.explain import Reason
+from sm_ops.masking.explain import Reason, combined
 from sm_ops.masking.redact import PLACEHOLDER, redact
-from sm_ops.masking.spans import merged
-from sm_ops.surprise.calibration import Calibration, reference_of
-from sm_ops.surprise.data import Data, Records
+from sm_ops.masking.spans import intervals
+from sm_ops.masking.targets import target_tokens
+from sm_ops.metrics import confusion
+from sm_ops.surprise.calibration import Calibration, category, reference_of
+from sm_ops.surprise.data import Data, Outcome
+from sm_ops.surprise.records import Records
 from sm_ops.surprise.scores import Scores
 from sm_ops.training import masked as training_sets
 
@@ -35,6 +38,7 @@ class Masked:
     masks: list[np.ndarray]
     reasons: list[list[Reason]]
     bound: dict[str, Any]
+    unscored: int
     point: str
     rule: dict[str, Any]
 
@@ -50,8 +54,34 @@ class Masked:
     def intervals(self, number: int) -> list[tuple[int, int]]:
         """The disjoint masked character intervals of a record."""
         own, mask = self.tokens[number], self.masks[number]
-        starts, ends = merged(own.starts[mask], own.ends[mask])
-        return list(zip(starts.tolist(), ends.tolist(), strict=True))
+        return intervals(own.starts[mask], own.ends[mask])
+
+    def summary(self, placeholder: str | None = None) -> list[str]:
+        """What was masked and what a user should know of it, in sentences; `placeholder` is that of a redaction."""
+        hidden, eligible = self.counts
+        lines = [f"{self.point}: {hidden:,} of {eligible:,} tokens masked"]
+        pairs = list(zip(self.records, self.tokens, strict=True))
+        gold = np.concatenate([np.empty(0, bool), *(target_tokens(record, own)[own.eligible] for record, own in pairs)])
+        if gold.any():
+            masked = np.concatenate([mask[own.eligible] for mask, own in zip(self.masks, self.tokens, strict=True)])
+            counts = confusion(masked, gold)
+            lines[0] += f"; {counts.tpr or 0:.1%} of the labelled tokens and {counts.fpr or 0:.1%} of the others"
+        outside = sum(
+            not (own.eligible & (own.starts < end) & (own.ends > start)).any()
+            for record, own in pairs
+            for start, end, _ in record.content_spans
+        )
+        nothing = sum(
+            not (own.eligible & ~mask).any() for own, mask in zip(self.tokens, self.masks, strict=True)
+        )
+        held = sum(placeholder in record.content for record in self.records) if placeholder else 0
+        told = {
+            "tokens have no usable score, so that no window masks them": self.unscored,
+            "labelled spans lie outside what is trained (users' messages) and are left as they are": outside,
+            "records have nothing left to learn": nothing,
+            f"records already held {placeholder!r} before": held,
+        }
+        return lines + [f"{number:,} {what}" for what, number in told.items() if number]
 
     def redacted(self, placeholder: str = PLACEHOLDER) -> list[Record]:
         """The records with a placeholder for each masked span."""
@@ -113,11 +143,26 @@ def mask(
     level = calibration.level(name)
     at = _levels(calibration, data.records) if name == BY_CATEGORY else level
     outcome = data.masked(calibration.report["rule"], at)
-    masks = outcome.masks
-    if other is not None:
-        masks = [combine(combination)(*pair) for pair in zip(masks, data.beside(other).others, strict=True)]
     rule = {"point": name, "level": level, **calibration.report["rule"]}
-    return Masked(data.records, data.tokens, masks, outcome.reasons, outcome.bound, name, rule)
+    if name == BY_CATEGORY:
+        rule["categories"] = calibration.report["categories"]
+    if other is not None:
+        rule["other"] = combination
+        outcome = _combined(outcome, data.beside(other), combination)
+    return Masked(
+        data.records, data.tokens, outcome.masks, outcome.reasons, outcome.bound, data.unscored, name, rule
+    )
+
+
+def _combined(outcome: Outcome, data: Data, combination: str) -> Outcome:
+    """The masks together with the other filter's, and what is then the reason of each span."""
+    both = combine(combination)
+    masks = [both(*pair) for pair in zip(outcome.masks, data.others, strict=True)]
+    reasons = [
+        combined(found, intervals(own.starts[mask], own.ends[mask]), intervals(own.starts[other], own.ends[other]))
+        for found, own, mask, other in zip(outcome.reasons, data.tokens, masks, data.others, strict=True)
+    ]
+    return replace(outcome, masks=masks, reasons=reasons)
 
 
 def _same_reference(calibration: Calibration, scores: Scores) -> None:
@@ -134,6 +179,6 @@ def _levels(calibration: Calibration, records: Sequence[Record]) -> np.ndarray:
     """Each record's own threshold, by the category that its meta names (OP-25)."""
     categories = calibration.report["categories"]
     taus = {name: point["tau"] for name, point in categories["thresholds"].items()}
-    names = [record.meta.get(categories["key"]) for record in records]
-    found = [taus[name if isinstance(name, str) and name in taus else "pooled"] for name in names]
+    names = [category(record, categories["key"]) for record in records]
+    found = [taus[name if name in taus else "pooled"] for name in names]
     return np.array([np.inf if tau is None else tau for tau in found])

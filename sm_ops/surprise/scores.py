@@ -11,12 +11,13 @@ from typing import Any
 
 from sm_ops.core import registry
 from sm_ops.core.config import Reference, validated
+from sm_ops.core.errors import InputError
 from sm_ops.core.fetched import place
 from sm_ops.core.home import home_folder
 from sm_ops.core.records import Record
 from sm_ops.core.settings import Settings
 from sm_ops.core.tokens import Scored
-from sm_ops.scoring.backends.file import FileReference
+from sm_ops.scoring.backends.file import FileReference, by_id
 from sm_ops.scoring.scores import Source, read_scores, write_scores
 from sm_ops.scoring.shards import score_in_shards
 from sm_ops.surprise.records import Records, read
@@ -43,7 +44,7 @@ class Scores:
 
     def of(self, records: Sequence[Record]) -> list[Scored]:
         """The scores of exactly these records, in their order; `InputError` names the first that has none."""
-        return FileReference(self.name, {each.id: each for each in self.scored}, self.source).score(records)
+        return FileReference(self.name, by_id(self.scored, self.name), self.source).score(records)
 
 
 def score(
@@ -58,6 +59,8 @@ def score(
     reference = validated(Reference, given, "score").model_dump(mode="json")
     loaded = registry.load("reference", reference["backend"]).load(Settings({**reference, "examples": []}))
     found = read(records)
+    if not found:
+        raise InputError("no-records", "There are no records to score; give at least one.")
     with tempfile.TemporaryDirectory() if folder is None else nullcontext(folder) as shards:
         scored = score_in_shards(loaded, found, Path(shards), progress, reference["workers"])
     return Scores(scored, loaded.source)

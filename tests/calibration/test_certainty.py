@@ -46,7 +46,7 @@ def test_how_many_units_it_takes(target, confidence, expected):
     for n, shown in ((expected - 1, False), (expected, True)):
         assert (target**n <= 1 - confidence) == shown
         sample = sampled(np.arange(n), np.ones(n), np.arange(n))
-        assert (at_confidence(sample, target, confidence) is not None) == shown
+        assert at_confidence(sample, target, confidence).reached == shown
 
 
 def test_threshold_holds_for_further_units_as_often_as_it_says():
@@ -66,7 +66,6 @@ def test_threshold_holds_for_further_units_as_often_as_it_says():
 
 def test_a_unit_that_nothing_masks_leaves_no_threshold():
     point = at_confidence(sampled([1.0, -np.inf, 3.0], [1, 1, 1], [0, 1, 2]), 0.3, 0.95)
-    assert point is not None
     assert not point.reached
 
 

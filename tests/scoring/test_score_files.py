@@ -136,7 +136,7 @@ def test_an_unknown_parquet_version_is_refused(tmp_path, monkeypatch):
 def test_the_file_backend_finds_by_id_and_keeps_the_grid(tmp_path, settings):
     path = jsonl(tmp_path, ROW, ROW | {"id": "b", "logprobs": [-0.1, -0.2]})
     reference = file.load(settings(path))
-    b, a = reference.score([Record("b", text="xyz", group="g"), Record("a", text="xy")])
+    b, a = reference.score([Record("b", text="xy", group="g"), Record("a", text="xy")])
     assert (b.id, b.group, a.id) == ("b", "g", "a")
     assert (b.logprobs * 2**20 == np.rint(b.logprobs * 2**20)).all()
     assert reference.source.reference == "own.jsonl"

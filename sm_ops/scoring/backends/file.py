@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored
@@ -14,6 +16,7 @@ from sm_ops.scoring.contrast import align
 from sm_ops.scoring.grid import to_grid
 from sm_ops.scoring.plan import Progress
 from sm_ops.scoring.scores import Source, read_scores
+from sm_ops.scoring.tokenize import covering
 
 _ByID = dict[str, Scored]
 
@@ -24,29 +27,34 @@ def load(settings: Any) -> FileReference:
     A file may also hold both, in its column `logprobs_violating`.
     """
     path = Path(settings.model)
-    by_id, source = _read(path)
+    found, source = _read(path)
     if settings.violating is not None:
-        by_id = _contrast(by_id, path, Path(settings.violating))
-    return FileReference(path.name, by_id, source)
+        found = _contrast(found, path, Path(settings.violating))
+    return FileReference(path.name, found, source)
 
 
 def _read(path: Path) -> tuple[_ByID, Source]:
     if not path.is_file():
         raise InputError("scores-not-found", f"There is no score file '{path}'; check the path.")
     scored, source = read_scores(path)
-    by_id = {each.id: each for each in scored}
-    if len(by_id) < len(scored):
+    return by_id(scored, path.name), source
+
+
+def by_id(scored: Sequence[Scored], name: str) -> _ByID:
+    """Scores by record id; `InputError` where an id is repeated."""
+    found = {each.id: each for each in scored}
+    if len(found) < len(scored):
         raise InputError(
-            "duplicate-scores", f"{path.name} has {len(scored) - len(by_id)} repeated ids; keep one row for each id."
+            "duplicate-scores", f"{name} has {len(scored) - len(found)} repeated ids; keep one row for each id."
         )
-    return by_id, source
+    return found
 
 
 def _contrast(compliant: _ByID, path: Path, violating_path: Path) -> _ByID:
     """Records that are in one file alone are left out; who asks for one is told that it has no scores."""
     violating = _read(violating_path)[0]
-    for name, by_id in ((path.name, compliant), (violating_path.name, violating)):
-        if any(each.violating is not None for each in by_id.values()):
+    for name, found in ((path.name, compliant), (violating_path.name, violating)):
+        if any(each.violating is not None for each in found.values()):
             raise InputError(
                 "two-contrasts", f"{name} already has logprobs_violating; leave it out, or leave `violating` empty."
             )
@@ -60,6 +68,15 @@ class FileReference:
     context = None
 
     def __init__(self, file_name: str, by_id: _ByID, source: Source) -> None:
+        """Take scores by record id; `InputError` where most are above 0, so that they are no log probabilities."""
+        known = [each.logprobs[np.isfinite(each.logprobs)] for each in by_id.values()]
+        values = np.concatenate([np.empty(0), *known])
+        if len(values) and (values > 0).mean() > 0.5:
+            raise InputError(
+                "positive-logprobs",
+                f"{file_name}: {int((values > 0).sum()):,} of {len(values):,} log probabilities are above 0; give "
+                "ln p, which is at most 0, and not its negative or the probability.",
+            )
         self.source = replace(source, reference=source.reference or file_name)
         self._file_name, self._by_id = file_name, by_id
 
@@ -83,5 +100,21 @@ class FileReference:
                 f"Record {index}: an offset in {self._file_name} lies outside its {length} characters; "
                 "offsets are code points of the stored text.",
             )
+        try:
+            covering(_supervised(record), found.tokens)
+        except InputError as error:
+            what = error.hint.partition(";")[0]
+            hint = f"Record {index} in {self._file_name}: {what}; score whole records, or cut their texts alike."
+            raise InputError(error.code, hint) from None
         violating = None if found.violating is None else to_grid(found.violating)
         return replace(found, group=record.group, logprobs=to_grid(found.logprobs), violating=violating)
+
+
+def _supervised(record: Record) -> str:
+    """The content with blanks for what no model learns, which needs no scores."""
+    content = record.content
+    pieces, position = [], 0
+    for start, end in record.supervised_intervals:
+        pieces += [" " * (start - position), content[start:end]]
+        position = end
+    return "".join([*pieces, " " * (len(content) - position)])
