@@ -32,7 +32,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Worker processes at a time; default: one a core.")]
 Orchestrate = Annotated[bool, typer.Option("--orchestrate", help="Run the same steps as a Prefect flow.")]
 RecordFile = Annotated[Path, typer.Argument(help="Records, JSONL or Parquet.", metavar="RECORDS")]
-ScoreFile = Annotated[Path, typer.Option("--scores", help="Score file of these records.", exists=True)]
+ScoreFile = Annotated[Path, typer.Option("--scores", help="Score file of these records.")]
 Tokenizer = Annotated[
     str | None, typer.Option(help="Model whose tokens are masked, if it is not the reference.", metavar="MODEL")
 ]
@@ -269,9 +269,9 @@ def calibrate(
     tokenizer: Tokenizer = None,
     other: Other = None,
     verify: Annotated[Path | None, typer.Option(help="Labelled records that verify the choice.")] = None,
-    verify_scores: Annotated[Path | None, typer.Option(help="Their score file.", exists=True)] = None,
+    verify_scores: Annotated[Path | None, typer.Option(help="Their score file.")] = None,
     application: Annotated[Path | None, typer.Option(help="Labelled records like those to be masked.")] = None,
-    application_scores: Annotated[Path | None, typer.Option(help="Their score file.", exists=True)] = None,
+    application_scores: Annotated[Path | None, typer.Option(help="Their score file.")] = None,
     overrides: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the rule: windows, n, k, ...", metavar="KEY=VALUE")
     ] = None,
@@ -323,7 +323,7 @@ def _pair(option: str, records: Path | None, scores: Path | None) -> Any:
 def mask(
     records: RecordFile,
     scores: ScoreFile,
-    calibration: Annotated[Path, typer.Option("--calibration", help="What sm-ops calibrate wrote.", exists=True)],
+    calibration: Annotated[Path, typer.Option("--calibration", help="What sm-ops calibrate wrote.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path("masked"),
     point: Annotated[str | None, typer.Option(help="Operating point; default: the one that calibration chose.")] = None,
     tokenizer: Tokenizer = None,

@@ -93,6 +93,13 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def existing(path: str | Path) -> Path:
+    """The path of a file that is there, or an `InputError` that names it."""
+    if not Path(path).is_file():
+        raise InputError("no-file", f"There is no file {path}; check the path.")
+    return Path(path)
+
+
 def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path | None], suffixes: Iterable[str]) -> None:
     """Refuse, before work begins, an output that would replace an input, has another ending, or cannot be written."""
     read = {path.resolve() for path in inputs if path is not None}

@@ -78,7 +78,7 @@ class Calibration:
         """Read what `save` wrote."""
         report: Any = None
         with suppress(ValueError):  # not JSON, or not even text
-            report = fs.read_json(Path(path))
+            report = fs.read_json(fs.existing(path))
         found = report.get("sm_ops_format") if isinstance(report, dict) else None
         if found != FORMAT:
             hint = f"{Path(path).name} has format {found!r} instead of {FORMAT!r}; calibrate again."

@@ -13,6 +13,7 @@ from sm_ops.core import registry
 from sm_ops.core.config import Reference, validated
 from sm_ops.core.errors import InputError
 from sm_ops.core.fetched import place
+from sm_ops.core.fs import existing
 from sm_ops.core.home import home_folder
 from sm_ops.core.records import Record
 from sm_ops.core.settings import Settings
@@ -40,7 +41,7 @@ class Scores:
     @classmethod
     def load(cls, path: str | Path) -> Scores:
         """Read a score file: one of ours, or one that another program wrote (docs/how-to/scoring.md)."""
-        return cls(*read_scores(Path(path)), Path(path).name)
+        return cls(*read_scores(existing(path)), Path(path).name)
 
     def of(self, records: Sequence[Record]) -> list[Scored]:
         """The scores of exactly these records, in their order; `InputError` names the first that has none."""
