@@ -299,7 +299,7 @@ def test_every_fault_still_changes_the_code():
 
 
 @pytest.mark.unit
-@pytest.mark.parametrize("fault", FAULTS[::12], ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", FAULTS[::20], ids=lambda fault: fault.name)
 def test_fault_of_a_sample_is_noticed(fault, checks):
     with installed(fault):
         assert noticed_by(checks, fault.module) is not None
