@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 import torch
-from conftest import SHARED
+from driving import ROOT
 
 from sm_ops.core.records import Record
 from sm_ops.scoring.backends import hf
@@ -35,7 +35,8 @@ def built(chat_tokenizer, tmp_path_factory):
 @pytest.fixture(scope="module", params=MODELS)
 def load(request, built, settings):
     """`load(**changes)`: a reference with few tokens to a batch, unprompted unless told otherwise."""
-    model = built if request.param == "built" else SHARED / "models" / request.param
+    published = ROOT.parent / "shared" / "cases" / "masking" / "models"
+    model = built if request.param == "built" else published / request.param
     if not model.is_dir():
         pytest.skip("../shared/cases/masking/models is not here")
     return lambda **changes: hf.load(settings(model, **{"token_budget": 300, **changes}))
