@@ -142,9 +142,10 @@ def _coverage(results: Json) -> str:
 def _bound(results: Json) -> str:
     """Per unmasked target: how likely it must be under the reference, where that can be said (paper G)."""
     told, rows = [], []
+    refused: dict[str, list[str]] = {}
     for name, each in results["bound"].items():
         if each["refusal"]:
-            told.append(f"<li><strong>{escape(name)}</strong>: {escape(each['refusal'])}</li>")
+            refused.setdefault(each["refusal"], []).append(name)
             continue
         found = each["summary"]
         told.append(
@@ -157,6 +158,7 @@ def _bound(results: Json) -> str:
             for target in each["unmasked"]
             if target["status"] == "bounded"
         ]
+    told += [f"<li><strong>{escape(', '.join(names))}</strong>: {escape(why)}</li>" for why, names in refused.items()]
     header = ("condition", "label", "tokens", "ln p under the reference", "ln p at least", "ln samples at most")
     table = _table(header, rows[:BOUND_ROWS]) if rows else ""
     more = f" The first {BOUND_ROWS} of {len(rows)} are shown, all are in the JSON." if len(rows) > BOUND_ROWS else ""
@@ -165,7 +167,10 @@ def _bound(results: Json) -> str:
         "temperature 1 without truncation needs at most so many samples on average. It says nothing of other decoding, "
         f"nor of the trained model.{more}"
     )
-    return _section("What an unmasked target guarantees", f"<ul>{''.join(told)}</ul>{table}", _note(note))
+    holds = any(not each["refusal"] for each in results["bound"].values())
+    return _section(
+        "What an unmasked target guarantees", f"<ul>{''.join(told)}</ul>{table}", _note(note) if holds else ""
+    )
 
 
 def _ends(low: float | None, high: float | None) -> str:
