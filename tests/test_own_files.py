@@ -274,7 +274,7 @@ def test_a_point_out_of_reach_is_told_and_vetoes_nothing(files):
     done = told(
         "mask", "validation.jsonl", "--scores", "validation-scores.jsonl", "--calibration", "calibration.json"
     )
-    assert "SM50: 8 of 64 tokens masked; 50.0% of the labelled tokens" in done.stderr
+    assert "SM50: 8 of 64 tokens masked: 8 of 16 labelled ones and 0 of 48 others" in done.stderr
     assert "8 tokens have no usable score" in done.stderr
 
 
@@ -301,6 +301,9 @@ def test_scores_of_other_records_or_references_are_refused(files):
     other = surprise.Scores(some.scored, type(some.source)(reference="another"))
     with pytest.raises(InputError, match="another"):
         surprise.mask(records(8), other, calibration)
+    for pair in ({"verify": (records(8), other)}, {"application": (records(8), other)}):
+        with pytest.raises(InputError, match="another"):
+            surprise.calibrate(records(8), some, **pair)
     with pytest.raises(InputError, match="nearest is SM95"):
         surprise.mask(records(8), some, calibration, point="SM96")
 

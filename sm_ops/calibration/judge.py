@@ -69,7 +69,7 @@ def _verdict(
         judged = verdict(area, reached, acceptable_collateral)
         beyond = f" Out of reach: {', '.join(missed)}." if missed else ""
         return replace(judged, reason=judged.reason + beyond)
-    if confidence is not None:
+    if confidence is not None and area is not None and area >= 0.5:
         return unshown({name: targets[name] for name in missed}, whole_units(sample), confidence)
     return verdict(area, points, acceptable_collateral)
 

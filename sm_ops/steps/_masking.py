@@ -10,10 +10,8 @@ import numpy as np
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
-from sm_ops.core.settings import Settings
 from sm_ops.core.tokens import Scored, Tokens
 from sm_ops.data.records import read_records
-from sm_ops.masking.rules import settings_at
 from sm_ops.masking.targets import target_tokens
 from sm_ops.scoring.scores import read_scores
 from sm_ops.scoring.tokenize import tokenize_all
@@ -26,17 +24,6 @@ class Labelled:
     records: list[Record]
     tokens: list[Tokens]
     targets: list[np.ndarray]
-
-
-def rule_at(masking: Settings, level: Any) -> Any:
-    """The configured rule at a threshold: one level, or an array with one per record."""
-    return Settings({**masking.plain(), **settings_at(masking.select, level)})
-
-
-def categories_of(records: list[Record], key: str) -> list[str | None]:
-    """Each record's category: the string under a key of its meta, or `None`."""
-    found = [record.meta.get(key) for record in records]
-    return [value if isinstance(value, str) else None for value in found]
 
 
 def labelled(path: Path, tokenizer: Any) -> Labelled:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sm_ops.calibration import judge
+from sm_ops.calibration import categories, judge
 from sm_ops.calibration.sample import sample
 from sm_ops.core import fs
 from sm_ops.masking.conditions import operating_points
 from sm_ops.scoring.tokenize import load_tokenizer
 from sm_ops.steps._base import base_location
-from sm_ops.steps._masking import Labelled, categories_of, labelled, scores_of
+from sm_ops.steps._masking import Labelled, labelled, scores_of
 
 if TYPE_CHECKING:
     from sm_ops.core.settings import Settings
@@ -42,5 +42,5 @@ def _calibrate(masking: Any, data: Labelled, scores: Path) -> dict[str, Any]:
     own = sample(data.records, scores_of(scores, data.records), data.tokens, masking)
     judgement = judge.judge(own, operating_points(masking), masking.acceptable_collateral, masking.confidence)
     if masking.by is not None:
-        judgement["categories"] = judge.categories(own, categories_of(data.records, masking.by))
+        judgement["categories"] = judge.categories(own, categories.names(data.records, masking.by))
     return judgement

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sm_ops.calibration import judge
+from sm_ops.calibration import categories, judge
 from sm_ops.calibration.sample import sample
 from sm_ops.core import fs
 from sm_ops.core.errors import StageError
 from sm_ops.core.tokens import Scored
-from sm_ops.masking import bound, mask_files
+from sm_ops.masking import mask_files
 from sm_ops.masking.baselines import masks, oracle
 from sm_ops.masking.conditions import BY_CATEGORY, ORACLE, UNMASKED, baselines
-from sm_ops.masking.corpus import Corpus
-from sm_ops.masking.explain import Reason, reasons
-from sm_ops.masking.procedure import apply, mask_downstream
+from sm_ops.masking.explain import Reason
+from sm_ops.masking.outcome import mask_records
+from sm_ops.masking.procedure import mask_downstream
 from sm_ops.masking.targets import target_tokens
 from sm_ops.metrics import confusion
 from sm_ops.scoring.tokenize import load_tokenizer
 from sm_ops.steps._base import base_location
-from sm_ops.steps._masking import Labelled, categories_of, labelled, rule_at, scores_of
+from sm_ops.steps._masking import Labelled, labelled, scores_of
 from sm_ops.steps._splits import read_canaries
 from sm_ops.training import masked
 
@@ -83,10 +83,7 @@ def _levels(masking: Settings, calibration: dict[str, Any], data: Labelled) -> d
     """The threshold of each operating point; by category, one for each record (OP-25)."""
     levels: dict[str, Any] = {name: point["tau"] for name, point in calibration["points"].items()}
     if masking.by is not None:
-        taus = {name: each["tau"] for name, each in calibration["categories"].items()}
-        names = categories_of(data.records, masking.by)
-        found = [taus.get(name or "pooled", taus["pooled"]) for name in names]
-        levels[BY_CATEGORY] = np.array([np.inf if tau is None else tau for tau in found])
+        levels[BY_CATEGORY] = categories.levels(calibration["categories"], data.records, masking.by)
     return levels
 
 
@@ -94,7 +91,10 @@ def _conditions(
     masking: Settings, levels: dict[str, Any], data: Labelled, scored: list[Scored]
 ) -> dict[str, _Condition]:
     """Every trained condition but the base, in the order of the report."""
-    surprise = {name: _surprise(masking, level, data, scored) for name, level in levels.items()}
+    outcomes = {
+        name: mask_records(data.records, scored, data.tokens, masking.plain(), level) for name, level in levels.items()
+    }
+    surprise = {name: _Condition(each.masks, each.reasons, each.bound) for name, each in outcomes.items()}
     points = {name: condition.masks for name, condition in surprise.items()}
     others = {
         condition: _Condition(masks(*each, data.records, data.tokens, seed=masking.seed, surprise=points))
@@ -106,19 +106,6 @@ def _conditions(
         **surprise,
         **others,
     }
-
-
-def _surprise(masking: Settings, level: Any, data: Labelled, scored: list[Scored]) -> _Condition:
-    corpus = Corpus.from_scored(scored, data.records)
-    rule = rule_at(masking, level)
-    applied = apply(corpus, rule)
-    reference = corpus.split(applied.mask)
-    projected = [
-        mask_downstream(each.tokens, mask, downstream)
-        for each, mask, downstream in zip(scored, reference, data.tokens, strict=True)
-    ]
-    guaranteed = bound.told(rule, level, data.records, scored, reference)
-    return _Condition(projected, list(reasons(applied, corpus)), guaranteed)
 
 
 def _write_masks(

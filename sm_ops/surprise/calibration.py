@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from sm_ops.calibration import judge, protocol
+from sm_ops.calibration import categories, judge, protocol
 from sm_ops.calibration.certainty import recall_interval
 from sm_ops.calibration.sample import Sample
 from sm_ops.core import fs
 from sm_ops.core.config import Rule, validated
 from sm_ops.core.errors import InputError
-from sm_ops.core.records import Record
 from sm_ops.core.registry import did_you_mean
 from sm_ops.masking.combine import COMBINATIONS, jaccard
 from sm_ops.masking.conditions import BY_CATEGORY, surprise_at
@@ -34,6 +33,17 @@ MAX_F1, ACCEPTABLE = "maxF1", "acceptable"
 def reference_of(source: Source) -> dict[str, str]:
     """What must be the same for scores to be comparable."""
     return {"name": source.reference, "revision": source.revision, "head": source.head}
+
+
+def same_reference(wanted: dict[str, str], scores: Scores) -> None:
+    """Refuse scores of another reference than the calibration's: its thresholds mean nothing to them."""
+    found = reference_of(scores.source)
+    if wanted != found:
+        raise InputError(
+            "other-reference",
+            f"The scores come from {found['name'] or 'an unnamed reference'}, the calibration from "
+            f"{wanted['name'] or 'an unnamed reference'}, or with another revision or prompt; score with the same one.",
+        )
 
 
 @dataclass(frozen=True)
@@ -115,6 +125,8 @@ def calibrate(
     used: the report then tells the gap.
     """
     _check_rates(acceptable_collateral, confidence)
+    for _, others in filter(None, (verify, application)):
+        same_reference(reference_of(scores.source), others)
     data = Data.of(records, scores, tokenizer)
     if other is not None:
         data = data.beside(other)
@@ -147,7 +159,7 @@ def calibrate(
             for kind, each in judged.items()
         }
     if by is not None:
-        names = [category(record, by) for record in data.records]
+        names = categories.names(data.records, by)
         if not any(names):
             raise InputError("no-category", f"No record has a word or a whole number under meta.{by}; check the key.")
         report["categories"] = {"key": by, "thresholds": judge.categories(samples[kind], names)}
@@ -160,12 +172,6 @@ def calibrate(
         there = Data.of(*application, tokenizer).sample(rules[kind])
         report["application"] = judge.elsewhere(report, there, acceptable_collateral)
     return calibration
-
-
-def category(record: Record, key: str) -> str | None:
-    """The record's category: a string or whole number under a key of its meta."""
-    value = record.meta.get(key)
-    return str(value) if isinstance(value, str | int) and value != "" else None
 
 
 def _check_rates(acceptable: float, confidence: float | None) -> None:

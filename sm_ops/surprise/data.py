@@ -16,24 +16,11 @@ from sm_ops.core.home import home_folder
 from sm_ops.core.records import Record
 from sm_ops.core.settings import Settings
 from sm_ops.core.tokens import Scored, Tokens
-from sm_ops.masking import bound
-from sm_ops.masking.corpus import Corpus
-from sm_ops.masking.explain import Reason, reasons
-from sm_ops.masking.procedure import apply, mask_downstream
-from sm_ops.masking.rules import settings_at
+from sm_ops.masking.outcome import Outcome, mask_records
 from sm_ops.masking.targets import target_tokens
 from sm_ops.scoring.tokenize import load_tokenizer, tokenize_all, tokenizer_hash
 from sm_ops.surprise.records import Records, read
 from sm_ops.surprise.scores import Scores
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Masks of the downstream tokens, why each span is masked, what unmasked targets guarantee (`bound.told`)."""
-
-    masks: list[np.ndarray]
-    reasons: list[list[Reason]]
-    bound: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -108,13 +95,4 @@ class Data:
 
     def masked(self, rule: dict[str, Any], level: Any) -> Outcome:
         """What the complete procedure does at a level: one number, or one per record."""
-        corpus = Corpus.from_scored(self.scored, self.records)
-        at: Any = Settings({**rule, **settings_at(rule["select"], level)})
-        applied = apply(corpus, at)
-        reference = corpus.split(applied.mask)
-        masks = [
-            mask_downstream(each.tokens, own, downstream)
-            for each, own, downstream in zip(self.scored, reference, self.tokens, strict=True)
-        ]
-        guaranteed = bound.told(at, level, self.records, self.scored, reference)
-        return Outcome(masks, list(reasons(applied, corpus)), guaranteed)
+        return mask_records(self.records, self.scored, self.tokens, rule, level)

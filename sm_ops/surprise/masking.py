@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sm_ops.calibration import categories
 from sm_ops.core import fs
 from sm_ops.core.errors import InputError, StageError
 from sm_ops.core.records import Record
@@ -18,12 +18,13 @@ from sm_ops.masking import mask_files
 from sm_ops.masking.combine import combine
 from sm_ops.masking.conditions import BY_CATEGORY
 from sm_ops.masking.explain import Reason, combined
+from sm_ops.masking.outcome import Outcome
 from sm_ops.masking.redact import PLACEHOLDER, redact
 from sm_ops.masking.spans import intervals
 from sm_ops.masking.targets import target_tokens
 from sm_ops.metrics import confusion
-from sm_ops.surprise.calibration import Calibration, category, reference_of
-from sm_ops.surprise.data import Data, Outcome
+from sm_ops.surprise.calibration import Calibration, same_reference
+from sm_ops.surprise.data import Data
 from sm_ops.surprise.records import Records
 from sm_ops.surprise.scores import Scores
 from sm_ops.training import masked as training_sets
@@ -65,7 +66,8 @@ class Masked:
         if gold.any():
             masked = np.concatenate([mask[own.eligible] for mask, own in zip(self.masks, self.tokens, strict=True)])
             counts = confusion(masked, gold)
-            lines[0] += f"; {counts.tpr or 0:.1%} of the labelled tokens and {counts.fpr or 0:.1%} of the others"
+            lines[0] += f": {counts.tp:,} of {counts.tp + counts.fn:,} labelled ones"
+            lines[0] += f" and {counts.fp:,} of {counts.fp + counts.tn:,} others"
         outside = sum(
             not (own.eligible & (own.starts < end) & (own.ends > start)).any()
             for record, own in pairs
@@ -132,7 +134,7 @@ def mask(
         verdict = calibration.verdict
         raise StageError(f"calibration-{verdict['decision']}", f"{verdict['advice']}: {verdict['reason']}")
     name = point or str(calibration.chosen)
-    _same_reference(calibration, scores)
+    same_reference(calibration.report["reference"], scores)
     data = Data.of(records, scores, tokenizer)
     if data.tokenizer_hash != calibration.report["tokenizer_hash"]:
         raise InputError(
@@ -141,11 +143,11 @@ def mask(
             "calibrate again.",
         )
     level = calibration.level(name)
-    at = _levels(calibration, data.records) if name == BY_CATEGORY else level
-    outcome = data.masked(calibration.report["rule"], at)
-    rule = {"point": name, "level": level, **calibration.report["rule"]}
+    at, rule = level, {"point": name, "level": level, **calibration.report["rule"]}
     if name == BY_CATEGORY:
-        rule["categories"] = calibration.report["categories"]
+        rule["categories"] = own = calibration.report["categories"]
+        at = categories.levels(own["thresholds"], data.records, own["key"])
+    outcome = data.masked(calibration.report["rule"], at)
     if other is not None:
         rule["other"] = combination
         outcome = _combined(outcome, data.beside(other), combination)
@@ -163,22 +165,3 @@ def _combined(outcome: Outcome, data: Data, combination: str) -> Outcome:
         for found, own, mask, other in zip(outcome.reasons, data.tokens, masks, data.others, strict=True)
     ]
     return replace(outcome, masks=masks, reasons=reasons)
-
-
-def _same_reference(calibration: Calibration, scores: Scores) -> None:
-    wanted, found = calibration.report["reference"], reference_of(scores.source)
-    if wanted != found:
-        raise InputError(
-            "other-reference",
-            f"The scores come from {found['name'] or 'an unnamed reference'}, the calibration from "
-            f"{wanted['name'] or 'an unnamed reference'}, or with another revision or prompt; score with the same one.",
-        )
-
-
-def _levels(calibration: Calibration, records: Sequence[Record]) -> np.ndarray:
-    """Each record's own threshold, by the category that its meta names (OP-25)."""
-    categories = calibration.report["categories"]
-    taus = {name: point["tau"] for name, point in categories["thresholds"].items()}
-    names = [category(record, categories["key"]) for record in records]
-    found = [taus[name if name in taus else "pooled"] for name in names]
-    return np.array([np.inf if tau is None else tau for tau in found])

@@ -97,3 +97,11 @@ def test_halves_share_no_group_and_do_not_depend_on_order():
     assert {len(each) for each in with_targets} == {4}
     with pytest.raises(InputError, match="at least two groups"):
         halves(records[:1])
+
+
+def test_confidence_does_not_hide_that_there_is_nothing_to_show():
+    """Without targets nothing is defined; where targets are the least surprising, more of them would not help."""
+    nothing = judge(sampled([2.0, 1.0], [0, 0], [0, 1]), {"SM95": 0.95}, 0.25, confidence=0.9)
+    assert nothing["verdict"]["decision"] == "undefined"
+    inverted = judge(sampled([2.0, 1.0, 0.5], [0, 0, 1], [0, 1, 2]), {"SM95": 0.95}, 0.25, confidence=0.9)
+    assert inverted["verdict"]["decision"] == "inverted"
