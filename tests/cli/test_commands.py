@@ -20,7 +20,7 @@ def _commands(group: typer.Typer, before: str = "") -> dict[str, typer.models.Co
     """Every command by the words that call it, those of groups too."""
     found = {before + (info.name or info.callback.__name__): info for info in group.registered_commands}
     for inner in group.registered_groups:
-        found |= _commands(inner.typer_instance, f"{before}{inner.name} ")
+        found |= _commands(inner.typer_instance, f"{before}{inner.name} " if inner.name else before)
     return found
 
 

@@ -1,0 +1,29 @@
+"""What several commands share: options, the resolved config, and the last line."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+Config = Annotated[str, typer.Argument(help="A preset (tiny, small, paper) or a .yaml file.", metavar="[CONFIG]")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", help="Override one setting, as KEY=VALUE.", metavar="KEY=VALUE")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Worker processes at a time; default: one a core.")]
+Orchestrate = Annotated[bool, typer.Option("--orchestrate", help="Run the same steps as a Prefect flow.")]
+
+
+def resolved_config(config: str, overrides: list[str] | None) -> dict[str, Any]:
+    """The pipeline as plain JSON with every default filled in."""
+    from sm_ops.core.config import load_pipeline, resolve
+
+    return resolve(load_pipeline(config, overrides))
+
+
+def say_next(command: str, config: str = "tiny") -> None:
+    """The last line for people says what to type next."""
+    chosen = "" if config == "tiny" else f" --config {config}"
+    print(f"next: sm-ops {command}{chosen}", file=sys.stderr)

@@ -1,0 +1,197 @@
+"""Pipelines: run them, or one step of them, and see what is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from sm_ops.cli.options import Config, Jobs, Json, Orchestrate, Set, resolved_config, say_next
+
+app = typer.Typer()
+
+RunName = Annotated[str | None, typer.Argument(help="A run's id or its beginning; default: the newest.")]
+
+
+@app.command(epilog="Examples: sm-ops run | sm-ops run tiny --set seeds=[0] | sm-ops run my.yaml --jobs 1")
+def run(
+    config: Config = "tiny",
+    overrides: Set = None,
+    jobs: Jobs = None,
+    orchestrate: Orchestrate = False,
+) -> None:
+    """Run a pipeline from data to the frontier; what is stored is found, not made again."""
+    _run(resolved_config(config, overrides), jobs, orchestrate)
+
+
+@app.command(epilog="Examples: sm-ops sweep | sm-ops sweep --set seeds=[0,1] --jobs 2")
+def sweep(
+    config: Annotated[str, typer.Argument(help="A preset or a .yaml file.", metavar="[CONFIG]")] = "sweep",
+    overrides: Set = None,
+    jobs: Jobs = None,
+    orchestrate: Orchestrate = False,
+) -> None:
+    """Draw the larger picture: 100 canaries, more operating points and five seeds over the same stages."""
+    _run(resolved_config(config, overrides), jobs, orchestrate)
+
+
+def _run(resolved: dict[str, Any], jobs: int | None, orchestrate: bool) -> None:
+    from sm_ops.core.home import home_folder
+
+    if orchestrate:
+        _flow("flows.surprise", resolved, jobs)
+    from sm_ops.report.finish import finish
+    from sm_ops.runner import run_pipeline
+
+    finish(run_pipeline(resolved, home_folder(), jobs), home_folder())
+
+
+def _flow(module: str, resolved: dict[str, Any], jobs: int | None) -> NoReturn:
+    """Become the process of a flow, which alone imports Prefect: signals and the exit code are its own."""
+    from sm_ops.core.fs import canonical_json, sha256, write_json
+    from sm_ops.core.home import home_folder
+
+    path = home_folder() / "configs" / f"{sha256(canonical_json(resolved))[:16]}.json"
+    write_json(path, resolved)
+    command = [sys.executable, "-m", module, str(path), *([str(jobs)] if jobs else [])]
+    os.execv(sys.executable, command)
+
+
+@app.command(epilog="Examples: sm-ops stage synthesize | sm-ops stage train@SM95-0 --out out")
+def stage(
+    name: Annotated[str, typer.Argument(help="A step's name, as sm-ops ls shows it.")],
+    config: Annotated[str, typer.Option("--config", help="A preset or a .yaml file.")] = "tiny",
+    overrides: Set = None,
+    out: Annotated[Path | None, typer.Option(help="Also export the result below this folder.")] = None,
+) -> None:
+    """Run one step, whose inputs must be stored, and optionally export it where DVC looks for it."""
+    from sm_ops.core.home import home_folder
+    from sm_ops.runner import reader_of, run_stage
+
+    resolved = resolved_config(config, overrides)
+    run_stage(name, resolved, home_folder(), out)
+    say_next(f"stage {step}" if (step := reader_of(name, resolved)) else "show", config)
+
+
+@app.command(name="ls", epilog="Examples: sm-ops ls | sm-ops ls steps | sm-ops ls runs --json")
+def list_(
+    what: Annotated[str, typer.Argument(help="stages, steps, runs, presets, or a kind of member.")] = "stages",
+    config: Annotated[str, typer.Option("--config", help="A preset or a .yaml file.")] = "tiny",
+    as_json: Json = False,
+) -> None:
+    """List stages, a pipeline's steps, runs, presets, datasets, references, rules, baselines or attacks."""
+    from sm_ops.listing import listing
+
+    rows = listing(what, config)
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    for row in rows:
+        print("  ".join(str(value) for value in row.values()))
+
+
+@app.command(epilog="Examples: sm-ops show | sm-ops show mask | sm-ops show train@SM95-0 --set train.epochs=4")
+def show(
+    step: Annotated[str | None, typer.Argument(help="A step; default: all steps of the pipeline.")] = None,
+    config: Annotated[str, typer.Option("--config", help="A preset or a .yaml file.")] = "tiny",
+    overrides: Set = None,
+    as_json: Json = False,
+) -> None:
+    """Tell of each step whether it is stored, and in words why it would run again."""
+    from sm_ops.core.home import home_folder
+    from sm_ops.listing import states
+
+    rows = states(resolved_config(config, overrides), home_folder(), step)
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    for row in rows:
+        print(f"{row['step']:<28} {row['state']}")
+        for reason in row["reasons"]:
+            print(f"    {reason}")
+    stored = all(row["state"] == "stored" for row in rows)
+    say_next("report" if stored else "run" if config == "tiny" else f"run {config}")
+
+
+@app.command(epilog="Examples: sm-ops report | sm-ops report --json | sm-ops report tiny-0a1b")
+def report(name: RunName = None, as_json: Json = False) -> None:
+    """Print a run's table (or its numbers as JSON) and where its report lies."""
+    from sm_ops.core.home import find_run, home_folder
+    from sm_ops.report.results import load_results, print_table
+
+    found = find_run(home_folder(), name)
+    results = load_results(found, home_folder())
+    if as_json:
+        print(json.dumps(results, indent=1))
+        return
+    print_table(results)
+    print(f"report: {found.folder / 'report.html'}")
+
+
+@app.command(epilog="Examples: sm-ops init | sm-ops init params.yaml | sm-ops init --model smollm2")
+def init(
+    config: Config = "tiny",
+    overrides: Set = None,
+    model: Annotated[
+        str | None, typer.Option(help="Fetch this model into the home folder instead: smollm2.", metavar="MODEL")
+    ] = None,
+) -> None:
+    """Write a pipeline into the present folder for DVC (params.yaml and dvc.yaml), or fetch a real model."""
+    if model is not None:
+        _fetch(model)
+        return
+    from sm_ops.stages import plan
+    from sm_ops.versioning.pipeline import write_files
+
+    resolved = resolved_config(config, overrides)
+    for path in write_files(Path.cwd(), resolved, plan(resolved)):
+        print(path.name)
+    print("next: dvc --wait-for-lock repro (in a git repository with DVC: dvc init)", file=sys.stderr)
+
+
+def _fetch(model: str) -> None:
+    from sm_ops.core.errors import InputError
+    from sm_ops.core.fetched import HUB_NAMES
+    from sm_ops.core.home import home_folder
+    from sm_ops.core.registry import did_you_mean
+
+    if model not in HUB_NAMES:
+        hint = f"There is no model {model!r} to fetch; {did_you_mean(model, HUB_NAMES)}."
+        raise InputError("unknown-model", hint)
+    from sm_ops.fetching import smollm2
+
+    fetched = smollm2.fetch(home_folder())
+    print(fetched.folder)
+    state = "was here already, from" if fetched.found else "fetched from"
+    print(f"{HUB_NAMES[model]}: {state} {fetched.source}", file=sys.stderr)
+    print("next: sm-ops run small", file=sys.stderr)
+
+
+@app.command(epilog="Examples: sm-ops validate | sm-ops validate paper --json | sm-ops validate small --resolve")
+def validate(
+    config: Config = "tiny",
+    overrides: Set = None,
+    to_json: Annotated[bool, typer.Option("--resolve", help="Print the config with every default filled in.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Check a config: its schema, its arithmetic, and its recipe on a small random model of the same class."""
+    resolved = resolved_config(config, overrides)
+    if to_json:
+        print(json.dumps(resolved, indent=1))
+        return
+    from sm_ops.core.errors import InputError
+    from sm_ops.stages import absent_places, plan
+    from sm_ops.training import recipe
+
+    if absent := absent_places(resolved):
+        raise InputError("no-place", f"{absent[0]} names a file or folder that is not there; correct the path.")
+    steps = len(plan(resolved))
+    facts = recipe.check(resolved)
+    if as_json:
+        print(json.dumps({**facts, "plan_steps": steps}, indent=1))
+        return
+    print("\n".join([*recipe.describe(facts), f"plan: {steps} steps; start with: sm-ops run {config}"]))
