@@ -23,8 +23,8 @@ import sys
 from pathlib import Path
 from sm_ops.core.config import load_pipeline, resolve
 from sm_ops.core.home import home_folder
-from sm_ops.report.html import write_report
-from sm_ops.report.results import load_results, print_table
+from sm_ops.report.surprise.html import write_report
+from sm_ops.report.surprise.results import load_results, print_table
 from sm_ops.runner import run_pipeline
 
 run = run_pipeline(resolve(load_pipeline(sys.argv[1])), home_folder())
@@ -45,7 +45,7 @@ def cpu(home: Path, *arguments: str) -> float:
 
 def steps_of(config: str) -> int:
     from sm_ops.core.config import load_pipeline, resolve
-    from sm_ops.stages import plan
+    from sm_ops.plans import plan
 
     return len(plan(resolve(load_pipeline(config))))
 

@@ -13,8 +13,9 @@ from sm_ops.core.registry import KINDS, did_you_mean, members
 from sm_ops.core.schedule import look_up
 from sm_ops.core.stage import Stage
 from sm_ops.core.store import Record, Store
+from sm_ops.plans import plan
 from sm_ops.runner import find_step
-from sm_ops.stages import STAGES, plan
+from sm_ops.stages import STAGES
 
 
 def listing(what: str, config: str) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from sm_ops.core.registry import did_you_mean
 from sm_ops.core.schedule import look_up, run_steps
 from sm_ops.core.stage import Step
 from sm_ops.core.store import Record, Store
-from sm_ops.stages import plan
+from sm_ops.plans import plan
 from sm_ops.versioning.pipeline import DIGEST, METRICS
 
 

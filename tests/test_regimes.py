@@ -12,9 +12,9 @@ import pytest
 from sm_ops.core.config import load_pipeline, resolve
 from sm_ops.core.store import Record, Store
 from sm_ops.masking.labels import IGNORED
-from sm_ops.report.results import load_results
+from sm_ops.plans import plan
+from sm_ops.report.surprise.results import load_results
 from sm_ops.runner import run_pipeline
-from sm_ops.stages import plan
 from sm_ops.training import masked
 
 PIPELINES = Path(__file__).with_name("pipelines")

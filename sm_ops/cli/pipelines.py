@@ -43,7 +43,7 @@ def _run(resolved: dict[str, Any], jobs: int | None, orchestrate: bool) -> None:
     from sm_ops.core.home import home_folder
 
     if orchestrate:
-        _flow("flows.surprise", resolved, jobs)
+        _flow(f"flows.{resolved['flow']}", resolved, jobs)
     from sm_ops.report.finish import finish
     from sm_ops.runner import run_pipeline
 
@@ -121,14 +121,15 @@ def show(
 def report(name: RunName = None, as_json: Json = False) -> None:
     """Print a run's table (or its numbers as JSON) and where its report lies."""
     from sm_ops.core.home import find_run, home_folder
-    from sm_ops.report.results import load_results, print_table
+    from sm_ops.report.finish import results_of
 
     found = find_run(home_folder(), name)
-    results = load_results(found, home_folder())
+    numbers = results_of(found)
+    results = numbers.load_results(found, home_folder())
     if as_json:
         print(json.dumps(results, indent=1))
         return
-    print_table(results)
+    numbers.print_table(results)
     print(f"report: {found.folder / 'report.html'}")
 
 
@@ -144,7 +145,7 @@ def init(
     if model is not None:
         _fetch(model)
         return
-    from sm_ops.stages import plan
+    from sm_ops.plans import plan
     from sm_ops.versioning.pipeline import write_files
 
     resolved = resolved_config(config, overrides)
@@ -184,7 +185,7 @@ def validate(
         print(json.dumps(resolved, indent=1))
         return
     from sm_ops.core.errors import InputError
-    from sm_ops.stages import absent_places, plan
+    from sm_ops.plans import absent_places, plan
     from sm_ops.training import recipe
 
     if absent := absent_places(resolved):

@@ -34,6 +34,11 @@ class Run:
         """Name of the run's folder: the pipeline's name and a hash of what the steps are."""
         return self.folder.name
 
+    @property
+    def flow(self) -> str:
+        """Which pipeline it was; runs of earlier versions were all of the main job."""
+        return self.config.get("flow", "surprise")
+
     @classmethod
     def save(cls, home: Path, config: dict[str, Any], records: dict[str, Record]) -> Run:
         """Write the run; equal results are the same run, whoever made them."""

@@ -1,17 +1,27 @@
-"""What follows a run: its report, its tracking, its table on the screen, and what to type next."""
+"""What follows a run: its report, its tracking, its table on the screen, and what to type next.
+
+Every flow has a package here with the same two modules: `results` (`load_results`, `print_table`, `NEXT`) and `html`
+(`write_report`).
+"""
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from sm_ops.core import fs
 from sm_ops.core.errors import SmOpsError
 from sm_ops.core.home import Run
-from sm_ops.report.results import load_results, print_table
 from sm_ops.tracking.spool import is_tracked
+
+
+def results_of(run: Run) -> ModuleType:
+    """The module that reads the numbers of such runs."""
+    return importlib.import_module(f"sm_ops.report.{run.flow}.results")
 
 
 def finish(run: Run, home: Path) -> None:
@@ -19,16 +29,15 @@ def finish(run: Run, home: Path) -> None:
 
     A run that cannot be tracked now is still a good run: one sentence says so, and how to send it later.
     """
-    results = load_results(run, home)
+    numbers = results_of(run)
+    results = numbers.load_results(run, home)
     if _written(run) != json.loads(json.dumps(results)):
-        from sm_ops.report.html import write_report
-
-        write_report(run, home)
+        importlib.import_module(f"sm_ops.report.{run.flow}.html").write_report(run, home)
     if not is_tracked(run, home):
         _track(run, results, home)
-    print_table(results)
+    numbers.print_table(results)
     print(f"report: {run.folder / 'report.html'}")
-    print("next: sm-ops sweep (a larger picture), sm-ops show (what is stored), sm-ops report --json (the numbers)")
+    print(f"next: {numbers.NEXT}")
 
 
 def _written(run: Run) -> Any:

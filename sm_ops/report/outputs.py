@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,3 +35,11 @@ class Outputs:
                 f"Run {self._run.id}: {output} of step {step} is restricted, and a report never opens such an output.",
             )
         return fs.read_json(self._store.output_path(record, output))
+
+
+def stage_times(run: Run, order: Sequence[str]) -> list[dict[str, Any]]:
+    """`{stage, steps, seconds}` in the given order of stages, the seconds as they were when the results were made."""
+    seconds: dict[str, list[float]] = {stage: [] for stage in order}
+    for step in run.steps.values():
+        seconds.setdefault(step["stage"], []).append(step["seconds"])
+    return [{"stage": name, "steps": len(own), "seconds": round(sum(own), 3)} for name, own in seconds.items() if own]

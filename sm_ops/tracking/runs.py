@@ -1,7 +1,7 @@
-"""Send a run to MLflow: one parent run, and below it one run per condition.
+"""Send a run to MLflow: one parent run, and below it one run per row of its table.
 
-What is sent is chosen here by name: settings that are plain scalars, numbers with their intervals, digests of data
-sets, and the public files of the run's folder. Settings that name files or folders stay at home.
+What is sent is chosen by name, in one module a flow: settings that are plain scalars, numbers with their intervals,
+digests of data sets, and the public files of the run's folder. Settings that name files or folders stay at home.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,32 +21,17 @@ from sm_ops.core import fs
 from sm_ops.core.errors import InputError, SmOpsError
 from sm_ops.core.home import Run
 from sm_ops.core.store import Record, Store
+from sm_ops.tracking import sent_surprise
+from sm_ops.tracking.sent import Child, Json
 from sm_ops.tracking.spool import mark_tracked, tracking_uri, untracked
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import DatasetInput, Metric
 
-Json = dict[str, Any]
-
 EXPERIMENT = "sm-ops"
+SENT = {"surprise": sent_surprise}
 RUN_TAG, CONDITION_TAG = "sm_ops.run", "sm_ops.condition"
-PARAMETERS = (
-    "data.dataset", "data.seed", "data.identities", "data.repetitions", "data.clean", "data.calibration_identities",
-    "data.utility", "data.reference", "data.form",
-    "base.layers", "base.width", "base.heads", "base.context", "base.vocab_size", "base.epochs", "base.seed",
-    "masking.reference", "masking.windows", "masking.n", "masking.select", "masking.k", "masking.propagate",
-    "masking.seed", "masking.acceptable_collateral",
-    "train.method", "train.epochs", "train.batch_size", "train.accumulation", "train.learning_rate", "train.schedule",
-    "train.context", "train.dtype",
-    "attack.name", "attack.samples", "attack.reveal",
-)  # fmt: skip
-PLACES = ("data.hosts", "data.own.train", "data.own.calibration", "data.own.utility", "data.own.reference")
-MODELS = ("base.name", "references.*.model", "references.*.fit")
-NUMBERS = ("nll", "nll_se", "target_coverage", "collateral_rate", "budget_tokens", "expected_exact")
-RATES = ("extraction_approx", "extraction_exact")
-SPLITS = ("train", "calibration", "utility", "reference")
-ARTIFACTS = ("report.html", "frontier.svg", "results.json")
 TIMEOUT = 10
 """Seconds that one request may take; it is tried twice."""
 
@@ -129,70 +114,43 @@ def _whole_run(client: MlflowClient, experiment: str, run: Run) -> str | None:
 def _log_parent(client: MlflowClient, experiment: str, run: Run, results: Json, home: Path) -> str:
     from mlflow.entities import Param
 
+    sent = SENT[run.flow]
     parent = client.create_run(experiment, run_name=run.id, tags={RUN_TAG: run.id}).info.run_id
-    client.log_batch(parent, _metrics(_summary(results)), [Param(k, str(v)) for k, v in _parameters(run.config)])
-    client.log_inputs(parent, _inputs(_record(run, home, "synthesize"), SPLITS))
-    client.log_dict(parent, without_places(run.config), "config.json")
-    for name in ARTIFACTS:
+    parameters = [Param(name, str(value)) for name, value in _parameters(run.config, sent.PARAMETERS)]
+    client.log_batch(parent, _metrics(sent.summary(results)), parameters)
+    client.log_inputs(parent, _inputs(run, home, *sent.DATA))
+    client.log_dict(parent, without_places(run.config, sent.PLACES, sent.MODELS), "config.json")
+    for name in sent.ARTIFACTS:
         client.log_artifact(parent, str(public_file(run.folder / name, home)))
-    masked = _record(run, home, "mask")
-    for row in results["rows"]:
-        per_seed = [each for each in results["per_seed"] if each["condition"] == row["condition"]]
-        _log_condition(client, experiment, run, parent, row, per_seed, _inputs(masked, (row["condition"],)))
+    for child in sent.children(results):
+        inputs = _inputs(run, home, *child.data) if child.data else []
+        _log_child(client, experiment, run, parent, child, inputs)
     client.set_terminated(parent, "FINISHED")
     return parent
 
 
-def _log_condition(
-    client: MlflowClient,
-    experiment: str,
-    run: Run,
-    parent: str,
-    row: Json,
-    per_seed: list[Json],
-    inputs: list[DatasetInput],
+def _log_child(
+    client: MlflowClient, experiment: str, run: Run, parent: str, child: Child, inputs: list[DatasetInput]
 ) -> None:
-    """A condition pooled over seeds under the plain names, and each seed as a step of `per_seed/NAME`."""
+    """A row pooled over seeds under the plain names, and each seed as a step of `per_seed/NAME`."""
     from mlflow.entities import Param
 
-    tags = {RUN_TAG: run.id, CONDITION_TAG: row["condition"], "mlflow.parentRunId": parent}
-    child = client.create_run(experiment, run_name=row["condition"], tags=tags).info.run_id
-    metrics = _metrics(_measures(row))
-    for each in per_seed:
-        metrics += _metrics({f"per_seed/{name}": value for name, value in _measures(each).items()}, each["seed"])
-    client.log_batch(child, metrics, [Param("condition", row["condition"]), Param("seeds", str(len(per_seed)))])
+    tags = {RUN_TAG: run.id, CONDITION_TAG: child.name, "mlflow.parentRunId": parent}
+    id_ = client.create_run(experiment, run_name=child.name, tags=tags).info.run_id
+    metrics = _metrics(child.measures)
+    for seed, measures in child.per_seed:
+        metrics += _metrics({f"per_seed/{name}": value for name, value in measures.items()}, seed)
+    client.log_batch(id_, metrics, [Param("condition", child.name), Param("seeds", str(len(child.per_seed)))])
     if inputs:
-        client.log_inputs(child, inputs)
-    client.set_terminated(child, "FINISHED")
+        client.log_inputs(id_, inputs)
+    client.set_terminated(id_, "FINISHED")
 
 
-def _parameters(config: Json) -> Iterator[tuple[str, Any]]:
-    for dotted in PARAMETERS:
+def _parameters(config: Json, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    for dotted in names:
         section, _, name = dotted.partition(".")
         if name in config.get(section, {}):
             yield dotted, config[section][name]
-
-
-def _summary(results: Json) -> dict[str, float | None]:
-    """Numbers of the run as a whole."""
-    chosen = next((each for each in results["references"] if each["chosen"]), {})
-    passed = [claim["passed"] for claim in results["claims"]]
-    return {
-        "auroc": chosen.get("auroc"),
-        "step_seconds": sum(stage["seconds"] for stage in results["stages"]),
-        "claims_that_hold": passed.count(True),
-        "claims_that_fail": passed.count(False),
-    }
-
-
-def _measures(row: Json) -> dict[str, float | None]:
-    """A row's numbers by name; a rate has its interval beside it."""
-    measures = {name: row.get(name) for name in NUMBERS}
-    for name in RATES:
-        rate = row[name]
-        measures[name] = rate["k"] / rate["n"] if rate["n"] else None
-        measures |= {f"{name}_low": rate["low"], f"{name}_high": rate["high"]}
-    return measures
 
 
 def _metrics(values: dict[str, float | None], step: int = 0) -> list[Metric]:
@@ -203,10 +161,11 @@ def _metrics(values: dict[str, float | None], step: int = 0) -> list[Metric]:
     return [Metric(name, float(value), now, step) for name, value in values.items() if value is not None]
 
 
-def _inputs(record: Record | None, names: tuple[str, ...]) -> list[DatasetInput]:
+def _inputs(run: Run, home: Path, step: str, names: tuple[str, ...]) -> list[DatasetInput]:
     """Data sets by our digest of their content; neither data nor place goes along."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
+    record = _record(run, home, step)
     if record is None:
         return []
     inputs = []
@@ -231,12 +190,12 @@ def public_file(path: Path, home: Path) -> Path:
     return path
 
 
-def without_places(config: Json) -> Json:
+def without_places(config: Json, places: Iterable[str], models: Iterable[str]) -> Json:
     """The config without the names of the user's files and folders; names of public models stay."""
     config = json.loads(json.dumps(config))
-    for dotted in PLACES:
+    for dotted in places:
         _replace(config, dotted, lambda value: "[a file or folder]")
-    for dotted in MODELS:
+    for dotted in models:
         _replace(config, dotted, lambda value: value if _hub_name(value) else "[a file or folder]")
     return config
 

@@ -16,7 +16,8 @@ from sm_ops.core.config import load_pipeline, resolve
 from sm_ops.core.execute import identify
 from sm_ops.core.fingerprint import code_digests, environment, payload
 from sm_ops.core.stage import Output, Step
-from sm_ops.stages import STAGES, plan
+from sm_ops.plans import plan
+from sm_ops.stages import STAGES
 
 pytestmark = pytest.mark.unit
 

@@ -17,7 +17,7 @@ PLANTED = "svc-qzx-81f7@planted.example"
 FAILING = """
 import sys
 from pathlib import Path
-from flows import surprise
+from flows import _run
 from sm_ops.core.errors import StageError
 from sm_ops.core.pool import Pool
 
@@ -28,8 +28,8 @@ def fail(self, step, upstream):
         raise {error} from inner
 
 Pool.run = fail
-surprise.end_with_parent = lambda: None
-sys.exit(surprise.main(["--inside", sys.argv[1]]))
+_run.end_with_parent = lambda: None
+sys.exit(_run.main("flows.surprise", ["--inside", sys.argv[1]]))
 """
 
 

@@ -7,7 +7,7 @@ import pytest
 from sm_ops.core.config import load_pipeline, resolve
 from sm_ops.core.fetched import HUB_NAMES, located
 from sm_ops.core.fingerprint import payload
-from sm_ops.stages import plan
+from sm_ops.plans import plan
 
 pytestmark = pytest.mark.unit
 

@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 import fake_runs
 import pytest
 
-from sm_ops.report.html import TABLES, write_report
-from sm_ops.report.plots import frontier_svg
-from sm_ops.report.results import load_results
+from sm_ops.report.surprise.html import TABLES, write_report
+from sm_ops.report.surprise.plots import frontier_svg
+from sm_ops.report.surprise.results import load_results
 
 pytestmark = pytest.mark.unit
 
@@ -119,7 +119,8 @@ def test_two_writes_are_equal_in_every_byte(tiny: SimpleNamespace) -> None:
     write_report(tiny.run, tiny.home)
     first = {path.name: path.read_bytes() for path in tiny.run.folder.iterdir()}
     script = (
-        "from pathlib import Path; from sm_ops.core.home import Run; from sm_ops.report.html import write_report; "
+        "from pathlib import Path; from sm_ops.core.home import Run; "
+        "from sm_ops.report.surprise.html import write_report; "
         f"write_report(Run.load(Path({str(tiny.run.folder)!r})), Path({str(tiny.home)!r}))"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

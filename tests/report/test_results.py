@@ -14,8 +14,8 @@ import pytest
 from sm_ops.core.errors import InputError
 from sm_ops.core.home import Run
 from sm_ops.report.outputs import Outputs
-from sm_ops.report.results import load_results, print_table
-from sm_ops.report.words import headline
+from sm_ops.report.surprise.results import load_results, print_table
+from sm_ops.report.surprise.words import headline
 
 pytestmark = pytest.mark.unit
 
@@ -188,7 +188,7 @@ def test_a_sweep_shows_an_even_choice() -> None:
 def test_json_needs_no_heavy_library(tiny: SimpleNamespace) -> None:
     script = (
         "import sys; from pathlib import Path; from sm_ops.core.home import Run; "
-        "from sm_ops.report.results import load_results; "
+        "from sm_ops.report.surprise.results import load_results; "
         f"load_results(Run.load(Path({str(tiny.run.folder)!r})), Path({str(tiny.home)!r})); "
         "print([m for m in ('matplotlib', 'torch', 'pyarrow', 'transformers', 'pydantic') if m in sys.modules])"
     )

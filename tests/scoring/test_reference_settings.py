@@ -7,7 +7,7 @@ import pytest
 from sm_ops.core import fingerprint
 from sm_ops.core.config import load_pipeline, resolve
 from sm_ops.core.errors import InputError
-from sm_ops.stages import plan
+from sm_ops.plans import plan
 
 pytestmark = pytest.mark.unit
 

@@ -113,11 +113,11 @@ def test_a_run_is_sent_once(tracked: SimpleNamespace) -> None:
 
 
 def test_a_broken_transfer_is_begun_again(tiny: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = runs._log_condition
-    monkeypatch.setattr(runs, "_log_condition", lambda *arguments: 1 / 0)
+    whole = runs._log_child
+    monkeypatch.setattr(runs, "_log_child", lambda *arguments: 1 / 0)
     finish(tiny.run, tiny.home)
     assert not is_tracked(tiny.run, tiny.home)
-    monkeypatch.setattr(runs, "_log_condition", whole)
+    monkeypatch.setattr(runs, "_log_child", whole)
     assert runs.push(tiny.home) == [tiny.run.id]
     names = rows(tiny.home, "SELECT name FROM runs WHERE lifecycle_stage = 'active'")
     assert sorted(name for name, in names) == sorted([tiny.run.id, "base", "unmasked", "oracle", "SM95", "random95"])

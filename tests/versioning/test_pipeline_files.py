@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from sm_ops.core.config import load_pipeline, resolve
-from sm_ops.stages import plan
+from sm_ops.plans import plan
 from sm_ops.versioning.pipeline import dvc_stages, write_files
 
 pytestmark = pytest.mark.unit

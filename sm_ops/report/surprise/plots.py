@@ -10,7 +10,7 @@ from typing import Any
 
 from sm_ops.evaluation.frontier import family
 from sm_ops.masking.conditions import BASE, variant
-from sm_ops.report.labels import label_ends, label_lines, label_points
+from sm_ops.report.surprise.labels import label_ends, label_lines, label_points
 from sm_ops.report.words import percent, share
 
 Json = dict[str, Any]

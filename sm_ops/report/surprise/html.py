@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,10 +11,12 @@ from sm_ops.core.home import Run
 from sm_ops.evaluation.frontier import family
 from sm_ops.masking.conditions import variant
 from sm_ops.report.outputs import Outputs
-from sm_ops.report.plots import budget_svg, coverage_svgs, frontier_svg, histogram_svg
-from sm_ops.report.results import load_results
-from sm_ops.report.strip import shade, strip_svg
-from sm_ops.report.words import HEADER, cells, count, decimal, headline, interval, percent, share, told
+from sm_ops.report.page import claim_list, csv_text, figure, html_table, item_list, page, remark, section
+from sm_ops.report.surprise.plots import budget_svg, coverage_svgs, frontier_svg, histogram_svg
+from sm_ops.report.surprise.results import load_results
+from sm_ops.report.surprise.strip import shade, strip_svg
+from sm_ops.report.surprise.words import HEADER, cells, headline
+from sm_ops.report.words import count, decimal, interval, percent, share
 
 Json = dict[str, Any]
 
@@ -40,7 +39,7 @@ def write_report(run: Run, home: Path) -> Path:
     page = _page(results, run.config, histogram, outputs.json("mask", "strip.json"))
     fs.write_json(run.folder / "results.json", results)
     for name in TABLES:
-        fs.write_atomic(run.folder / f"{name}.csv", _csv(results[name]).encode())
+        fs.write_atomic(run.folder / f"{name}.csv", csv_text(results[name]).encode())
     fs.write_atomic(run.folder / "frontier.svg", frontier_svg(results).encode())
     fs.write_atomic(run.folder / "report.html", page.encode())
     return run.folder / "report.html"
@@ -59,44 +58,30 @@ def _page(results: Json, config: Json, histogram: Json, strip: Json) -> str:
         _stages(results, config),
         _limits(results, config),
     )
-    title = escape(f"{results['run']['name']}: leakage against utility")
+    title = f"{results['run']['name']}: leakage against utility"
     finished = results["run"]["finished"][:16].replace("T", " ")
-    facts = escape(f"Run {results['run']['id']}, finished {finished} UTC.")
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{title}</title><style>{_CSS}</style></head>\n"
-        f'<body><header><h1>{title}</h1><p class="note">{facts}</p></header>\n<main>\n'
-        + "\n".join(sections)
-        + "\n</main></body></html>\n"
-    )
-    return page.replace(" %", "\N{NO-BREAK SPACE}%")
+    return page(title, f"Run {results['run']['id']}, finished {finished} UTC.", sections)
 
 
 def _frontier(results: Json) -> str:
-    claims = [
-        f'<li><span class="{told(c)}">{told(c)}</span> <span>{escape(c["sentence"])}</span>'
-        f'<span class="note">{escape(c["detail"])}</span></li>'
-        for c in results["claims"]
-    ]
     note = (
         "Each mark is a condition, pooled over its training seeds (small dots). Vertical bars are 95 % intervals "
         "that take each canary as one cluster, horizontal bars the standard error over seeds. Down and left is better."
     )
-    return _section(
+    return section(
         "The frontier",
         '<div class="pair">',
-        _figure(frontier_svg(results), note),
-        f'<div><h3>What the run shows</h3><ul class="claims">{"".join(claims)}</ul></div></div>',
+        figure(frontier_svg(results), note),
+        f"<div><h3>What the run shows</h3>{claim_list(results['claims'])}</div></div>",
     )
 
 
 def _conditions(results: Json) -> str:
     rows, shown = results["rows"], headline(results["rows"])
     header = (*HEADER, "NLL against unmasked", "canaries exposed")
-    table = _table(header, [_condition(row) for row in shown])
+    table = html_table(header, [_condition(row) for row in shown])
     if len(shown) < len(rows):
-        every = _table(header, [_condition(row) for row in rows])
+        every = html_table(header, [_condition(row) for row in rows])
         table += f"<details><summary>All {len(rows)} conditions</summary>{every}</details>"
     note = (
         "Masked: downstream tokens that are not learned. Coverage: share of the target tokens among them; collateral: "
@@ -104,7 +89,7 @@ def _conditions(results: Json) -> str:
         "an occurrence of which no token is masked. ● on the frontier: no other mask that needs no labels in training "
         "leaks less at no worse NLL. A dash is undefined."
     )
-    return _section("Conditions", table, _note(note))
+    return section("Conditions", table, remark(note))
 
 
 def _condition(row: Json) -> tuple[str, ...]:
@@ -127,7 +112,7 @@ def _coverage(results: Json) -> str:
         )
         for point in results["operating_points"]
     ]
-    panels = "".join(_figure(svg) for svg in coverage_svgs(results))
+    panels = "".join(figure(svg) for svg in coverage_svgs(results))
     chosen = next(each for each in results["references"] if each["chosen"])
     note = (
         "Thresholds are chosen on validation records alone; what they cover in training is measured afterwards. The "
@@ -136,7 +121,9 @@ def _coverage(results: Json) -> str:
         f"{percent(chosen['acceptable_coverage'])} of the targets in validation and "
         f"{percent(results['application']['acceptable_coverage'])} in training."
     )
-    return _section("Coverage against outcome", f'<div class="pair">{panels}</div>', _table(header, rows), _note(note))
+    return section(
+        "Coverage against outcome", f'<div class="pair">{panels}</div>', html_table(header, rows), remark(note)
+    )
 
 
 def _bound(results: Json) -> str:
@@ -160,7 +147,7 @@ def _bound(results: Json) -> str:
         ]
     told += [f"<li><strong>{escape(', '.join(names))}</strong>: {escape(why)}</li>" for why, names in refused.items()]
     header = ("condition", "label", "tokens", "ln p under the reference", "ln p at least", "ln samples at most")
-    table = _table(header, rows[:BOUND_ROWS]) if rows else ""
+    table = html_table(header, rows[:BOUND_ROWS]) if rows else ""
     more = f" The first {BOUND_ROWS} of {len(rows)} are shown, all are in the JSON." if len(rows) > BOUND_ROWS else ""
     note = (
         "A target that stays unmasked is at least so likely under the reference model, and sampling from it at "
@@ -168,8 +155,8 @@ def _bound(results: Json) -> str:
         f"nor of the trained model.{more}"
     )
     holds = any(not each["refusal"] for each in results["bound"].values())
-    return _section(
-        "What an unmasked target guarantees", f"<ul>{''.join(told)}</ul>{table}", _note(note) if holds else ""
+    return section(
+        "What an unmasked target guarantees", f"<ul>{''.join(told)}</ul>{table}", remark(note) if holds else ""
     )
 
 
@@ -190,10 +177,10 @@ def _calibration(results: Json, histogram: Json) -> str:
         f"</span>. {escape(each['reason'])}</li>"
         for each in results["references"]
     ]
-    return _section(
+    return section(
         "Scores and verdicts",
         '<div class="pair">',
-        _figure(histogram_svg(histogram, results["operating_points"]), note),
+        figure(histogram_svg(histogram, results["operating_points"]), note),
         f"<div><h3>References</h3><ul>{''.join(verdicts)}</ul></div></div>",
     )
 
@@ -207,7 +194,7 @@ def _strip(strip: Json) -> str:
         f"surprising (up to {max(known, default=0):.1f} nats), outlined cells are masked at {escape(mask)}, "
         "underlined ones are private."
     )
-    return _section("One record", _figure(strip_svg(strip, mask), note))
+    return section("One record", figure(strip_svg(strip, mask), note))
 
 
 def _kinds(results: Json) -> str:
@@ -220,10 +207,10 @@ def _kinds(results: Json) -> str:
         for row in results["rows"]
     )
     head = "".join(f'<th scope="col">{escape(kind)}</th>' for kind in ("condition", *kinds))
-    return _section(
+    return section(
         "Extraction by kind of value",
         f'<div class="wide"><table class="heat"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>',
-        _note("Approximate extraction over all seeds: share, hits of attacks, 95 % interval clustered by canary."),
+        remark("Approximate extraction over all seeds: share, hits of attacks, 95 % interval clustered by canary."),
     )
 
 
@@ -250,13 +237,13 @@ def _budget(results: Json, config: Json) -> str:
         )
         for row in results["rows"]
     ]
-    table = _table(("condition", f"exact within {largest}", "expected, closed form"), rows)
+    table = html_table(("condition", f"exact within {largest}", "expected, closed form"), rows)
     note = (
         "The attacker gets the first three quarters of a value and samples the rest. A hit is approximate within an "
         "edit distance of 0.35 of the hidden length. The closed form, the mean of 1 - (1 - p)^b over canaries, needs "
         "no sampling. Intervals of every budget are in curve.csv."
     )
-    return _section("The attacker's budget", _figure(budget_svg(results), note), table)
+    return section("The attacker's budget", figure(budget_svg(results), note), table)
 
 
 def _stages(results: Json, config: Json) -> str:
@@ -271,11 +258,11 @@ def _stages(results: Json, config: Json) -> str:
             "trainable parameters."
         )
     note = "Seconds that each result took when it was made; a result found in the store costs none again."
-    return _section(
+    return section(
         "Stages",
         f"<p>{training}</p>",
-        _table(("stage", "steps", "seconds"), rows, narrow=True),
-        _note(note),
+        html_table(("stage", "steps", "seconds"), rows, narrow=True),
+        remark(note),
         _trainings(results),
     )
 
@@ -298,7 +285,7 @@ def _trainings(results: Json) -> str:
         for each in told
     ]
     note = "Passes: optimiser steps times batch over rows. Multiplier: mean weight of the masked tokens' gradient."
-    return _table(header, rows) + _note(note)
+    return html_table(header, rows) + remark(note)
 
 
 def _limits(results: Json, config: Json) -> str:
@@ -318,79 +305,4 @@ def _limits(results: Json, config: Json) -> str:
         "Utility is the loss on held-out clean records; no downstream task was measured.",
         "Only labelled values count as private. What the labels miss is in no rate on this page.",
     )
-    return _section("What this does not say", "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>")
-
-
-def _section(title: str, *parts: str) -> str:
-    return f"<section><h2>{escape(title)}</h2>\n{''.join(parts)}</section>"
-
-
-def _figure(svg: str, note: str = "") -> str:
-    caption = f"<figcaption>{escape(note)}</figcaption>" if note else ""
-    return f"<figure>{svg}{caption}</figure>\n"
-
-
-def _note(text: str) -> str:
-    return f'<p class="note">{escape(text)}</p>'
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]], narrow: bool = False) -> str:
-    """A table whose first column names the row; every cell is escaped here."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
-    body = "".join(
-        f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in rest)}</tr>'
-        for first, *rest in rows
-    )
-    kind = ' class="narrow"' if narrow else ""
-    return f'<div class="wide"><table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n'
-
-
-def _csv(rows: Sequence[Json]) -> str:
-    """Rows as CSV; nested numbers get names joined by an underscore, undefined ones stay empty."""
-    flat = [_flat(row) for row in rows]
-    names = list(dict.fromkeys(name for row in flat for name in row))
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(flat)
-    return stream.getvalue()
-
-
-def _flat(row: Json, prefix: str = "") -> Json:
-    result: Json = {}
-    for name, value in row.items():
-        result |= _flat(value, f"{prefix}{name}_") if isinstance(value, dict) else {prefix + name: value}
-    return result
-
-
-_CSS = """
-:root{color-scheme:light}
-*{box-sizing:border-box}
-body{margin:0 auto;max-width:66rem;padding:1rem;background:#fff;color:#222;
-font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
-h1{font-size:1.5rem;line-height:1.2;margin:.5rem 0 .25rem}
-h2{font-size:1.2rem;margin:0 0 .75rem;padding-top:1.5rem;border-top:1px solid #ddd}
-h3{font-size:1rem;margin:.25rem 0}
-section{margin-top:1.75rem}
-figure{margin:0 0 .75rem}
-figure svg{display:block;width:100%;max-width:40rem;height:auto}
-figcaption,.note{color:#555;font-size:.875rem}
-figcaption{margin-top:.4rem;max-width:40rem}
-ul{padding-left:1.2rem;max-width:46rem}
-li{margin:.35rem 0}
-.claims{list-style:none;padding:0}
-.claims li{display:grid;grid-template-columns:5rem 1fr;gap:0 .5rem;margin:.5rem 0}
-.claims .note{grid-column:2}
-.holds,.fails,.undefined{font-weight:600;font-size:.875rem}
-.holds{color:#00664b}.fails{color:#a33c00}.undefined{color:#555}
-.wide{overflow-x:auto;margin:.5rem 0}
-.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:0 2rem}
-table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums;min-width:100%}
-table.narrow{min-width:18rem}
-th,td{padding:.35rem .5rem;border-bottom:1px solid #e5e5e5;text-align:right;white-space:nowrap}
-th{font-weight:600}
-thead th{white-space:normal;vertical-align:bottom;border-bottom:2px solid #bbb;line-height:1.25}
-tr>th:first-child{text-align:left;position:sticky;left:0;background:#fff}
-.heat td{text-align:center;border:1px solid #fff}
-.heat thead th:not(:first-child){text-align:center}
-"""
+    return section("What this does not say", item_list(items))

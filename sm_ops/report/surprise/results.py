@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import groupby
 from math import exp
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,14 @@ from sm_ops.core.settings import Settings
 from sm_ops.evaluation.frontier import claims, pareto, points_of
 from sm_ops.masking.conditions import BASE, ORACLE, UNMASKED, trainings
 from sm_ops.metrics import clustered_rate, standard_error, wilson
-from sm_ops.report.outputs import Outputs
-from sm_ops.report.words import claim_lines, table_lines, verdict_lines
+from sm_ops.report.outputs import Outputs, stage_times
+from sm_ops.report.surprise.words import table_lines, verdict_lines
+from sm_ops.report.words import claim_lines
 
 FORMAT = "results/1"
 SCORES = ("approx", "exact")
 STAGES = ("synthesize", "audit", "base", "fit", "score", "calibrate", "mask", "train", "attack", "evaluate")
+NEXT = "sm-ops sweep (a larger picture), sm-ops show (what is stored), sm-ops report --json (the numbers)"
 
 Json = dict[str, Any]
 
@@ -65,7 +66,7 @@ def load_results(run: Run, home: Path) -> Json:
         "curve": [_curve_point(name, own, budget) for name, own in cells.items() for budget in budgets],
         "canaries": list(_by_canary(cells, coverage)),
         **_calibration(outputs, run.config["masking"]["reference"], covered),
-        "stages": _stages(run),
+        "stages": stage_times(run, STAGES),
         "lora": _lora(run),
         "trainings": _trainings(run, masks),
         "claims": [asdict(claim) for claim in claims(rows)],
@@ -74,7 +75,7 @@ def load_results(run: Run, home: Path) -> Json:
 
 def print_table(results: Json) -> None:
     """The run on standard output: at most ten rows, the verdict on the reference, the claims in words."""
-    for line in (*table_lines(results["rows"]), "", *verdict_lines(results), "", *claim_lines(results)):
+    for line in (*table_lines(results["rows"]), "", *verdict_lines(results), "", *claim_lines(results["claims"])):
         print(line)
 
 
@@ -254,17 +255,6 @@ def _calibration(outputs: Outputs, chosen: str, coverage: Json) -> Json:
             "gap": application["gap"],
         },
     }
-
-
-def _stages(run: Run) -> list[Json]:
-    """Steps and seconds by stage, as they were when the results were made."""
-    order = {name: place for place, name in enumerate(STAGES)}
-    steps = sorted(run.steps.values(), key=lambda step: (order.get(step["stage"], len(order)), step["stage"]))
-    summary = []
-    for stage, group in groupby(steps, key=lambda step: step["stage"]):
-        seconds = [step["seconds"] for step in group]
-        summary.append({"stage": stage, "steps": len(seconds), "seconds": round(sum(seconds), 3)})
-    return summary
 
 
 _TRAINING = (

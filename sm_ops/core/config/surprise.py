@@ -1,44 +1,24 @@
-"""The pipeline's configuration: frozen models, and messages that name the field and the nearest one.
-
-A validated config is dumped to plain JSON (`resolve`); everything below the command line reads that JSON.
-"""
+"""The settings of the main job: masks by a reference's surprise, and what they cost and gain."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from sm_ops.core.errors import InputError
+from sm_ops.core.config.base import (
+    Count,
+    Device,
+    Dtype,
+    Lora,
+    Name,
+    Optimisation,
+    Positive,
+    Rate,
+    Section,
+    no_repetition,
+)
 from sm_ops.core.registry import did_you_mean, members
-
-CONFIGS = Path(__file__).resolve().parents[2] / "configs"
-
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
-Rate = Annotated[float, Field(gt=0, le=1)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=60)]
-Device = Literal["auto", "cpu", "cuda"]
-Dtype = Literal["auto", "float32", "bfloat16"]
-
-
-def _no_repetition(name: str, values: tuple[float, ...]) -> None:
-    """What is listed twice would be made twice under one name."""
-    repeated = sorted({value for value in values if values.count(value) > 1})
-    if repeated:
-        raise ValueError(f"{name} lists {', '.join(map(str, repeated))} more than once")
-
-
-class Section(BaseModel):
-    """A part of the config: immutable, and unknown fields are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-SectionType = TypeVar("SectionType", bound=Section)
 
 
 class Own(Section):
@@ -81,24 +61,6 @@ class Data(Section):
         if self.dataset == "own" and missing:
             raise ValueError(f"dataset own needs a file of records for {', '.join(missing)}")
         return self
-
-
-class Optimisation(Section):
-    """How a model is trained, whatever on."""
-
-    epochs: Positive = 8
-    batch_size: Positive = 4
-    accumulation: Positive = 1
-    optimizer: Literal["adamw", "muon"] = "adamw"
-    learning_rate: Annotated[float, Field(gt=0)] = 3e-3
-    muon_learning_rate: Annotated[float, Field(gt=0)] = Field(default=0.01, description="of the hidden matrices")
-    schedule: Literal["linear", "cosine", "constant"] = "linear"
-    warmup_steps: Count = 10
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
-    dtype: Dtype = "float32"
-    device: Device = "auto"
-    threads: Positive = 1
-    checkpoint_steps: Positive = 100
 
 
 class Base(Optimisation):
@@ -222,21 +184,13 @@ class Masking(Rule):
     @model_validator(mode="after")
     def _consistent(self) -> Masking:
         for name, values in {"targets": self.targets, **self.baselines}.items():
-            _no_repetition(name, values)
+            no_repetition(name, values)
         for name, values in self.baselines.items():
             if name not in members("baseline"):
                 raise ValueError(f"there is no baseline {name!r}; {did_you_mean(name, members('baseline'))}")
             if not {value for value in values if value <= 1} <= set(self.targets):
                 raise ValueError(f"baseline {name} has the budget of an operating point that is not among targets")
         return self
-
-
-class Lora(Section):
-    """Low-rank adaptation of all linear layers (paper C.1)."""
-
-    rank: Positive = 16
-    alpha: Positive = 32
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
 
 
 class Train(Optimisation):
@@ -285,6 +239,7 @@ class Evaluate(Section):
 class Pipeline(Section):
     """A whole run, from data to the frontier."""
 
+    flow: Literal["surprise"] = "surprise"
     name: Name = "tiny"
     seeds: tuple[Count, ...] = Field(default=(0, 1, 2), min_length=1, description="training seeds of every condition")
     data: Data = Data()
@@ -297,7 +252,7 @@ class Pipeline(Section):
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Pipeline:
-        _no_repetition("seeds", self.seeds)
+        no_repetition("seeds", self.seeds)
         if self.masking.reference not in self.references:
             near = did_you_mean(self.masking.reference, self.references)
             raise ValueError(f"masking.reference {self.masking.reference!r} is not among references; {near}")
@@ -309,116 +264,3 @@ class Pipeline(Section):
         if self.train.method == "scratch" and self.base.name is not None:
             raise ValueError("train.method scratch makes its own model; leave base.name empty")
         return self
-
-
-def load_pipeline(source: str | None, overrides: list[str] | None = None) -> Pipeline:
-    """Read a preset by name or a YAML file by path, apply `KEY=VALUE` overrides, validate.
-
-    Raises `InputError` that names the field, what was given, what is allowed and the nearest name.
-    """
-    values, where = _read(source or "tiny")
-    if overrides:
-        values.setdefault("references", {name: r.model_dump() for name, r in REFERENCES.items()})
-    for override in overrides or []:
-        _set(values, override)
-    return validated(Pipeline, values, where)
-
-
-def validated(section: type[SectionType], values: dict[str, Any], where: str) -> SectionType:
-    """A section (or a whole pipeline) from plain values; `InputError` begins with `where` and names the field."""
-    try:
-        return section.model_validate(values)
-    except ValidationError as error:
-        raise InputError("bad-config", f"{where}: {_sentences(error, section)}") from None
-
-
-def parsed(overrides: list[str] | None) -> dict[str, Any]:
-    """`KEY=VALUE` settings of one section as plain values; `InputError` for another form."""
-    values: dict[str, Any] = {}
-    for override in overrides or []:
-        _set(values, override)
-    return values
-
-
-def resolve(pipeline: Pipeline) -> dict[str, Any]:
-    """The config as plain JSON with every default filled in."""
-    return pipeline.model_dump(mode="json")
-
-
-def presets() -> list[str]:
-    """Names of the presets that come with the package."""
-    return sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem != "release_policy")
-
-
-def _read(source: str) -> tuple[dict[str, Any], str]:
-    path = Path(source)
-    if not path.suffix:
-        path = CONFIGS / f"{source}.yaml"
-        if not path.is_file():
-            near = did_you_mean(source, presets())
-            hint = f"There is no preset {source!r} ({near}); a file's name ends in .yaml."
-            raise InputError("unknown-preset", hint)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError("no-config", f"There is no file {source}; check the path, or name a preset.") from None
-    except UnicodeDecodeError:
-        raise InputError("bad-yaml", f"{path.name}: the file is not UTF-8 text.") from None
-    values = _parse(text, path.name)
-    if values is not None and not isinstance(values, dict):
-        raise InputError("bad-yaml", f"{path.name}: the top level must be a mapping of sections.")
-    return values or {}, path.name
-
-
-def _parse(text: str, where: str) -> Any:
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", None)
-        place = where if line is None else f"{where}, line {line + 1}"
-        raise InputError("bad-yaml", f"{place}: this is not valid YAML.") from None
-
-
-def _set(values: dict[str, Any], override: str) -> None:
-    key, equals, text = override.partition("=")
-    if not equals or not key:
-        raise InputError("bad-override", f"--set {override!r} is not of the form KEY=VALUE.")
-    path, value = key.split("."), _parse(text, f"--set {key}")
-    for part in path[:-1]:
-        inner = values.setdefault(part, {})
-        if not isinstance(inner, dict):
-            raise InputError("bad-override", f"--set {override!r}: {part} is a value, not a section.")
-        values = inner
-    values[path[-1]] = value
-
-
-def _sentences(error: ValidationError, root: type[Section]) -> str:
-    return "; ".join(_sentence(detail, root) for detail in error.errors(include_url=False)) + "."
-
-
-def _sentence(detail: Any, root: type[Section]) -> str:
-    path = ".".join(str(part) for part in detail["loc"])
-    if detail["type"] == "extra_forbidden":
-        known = _fields_at(detail["loc"][:-1], root)
-        return f"there is no setting {path}; {did_you_mean(str(detail['loc'][-1]), known)}"
-    message = detail["msg"].removeprefix("Value error, ")
-    message = (message[0].lower() + message[1:]).replace("tuple", "list")
-    if detail["type"] == "value_error":
-        return f"{path}: {message}" if path else message
-    if detail["type"] == "model_type":
-        message = f"it is a section with the settings {', '.join(_fields_at(detail['loc'], root))}"
-    if detail["type"] == "string_pattern_mismatch":
-        message = "a name is made of letters, digits, '_', '-' and '.'"
-    if detail["type"] == "literal_error" and isinstance(detail["input"], str):
-        allowed = re.findall(r"'([^']+)'", detail["ctx"]["expected"])
-        message += f"; {did_you_mean(detail['input'], allowed)}"
-    return f"{path} is {detail['input']!r}, but {message}"
-
-
-def _fields_at(location: tuple[int | str, ...], root: type[Section]) -> list[str]:
-    model: Any = root
-    for part in location:
-        if isinstance(model, type) and issubclass(model, Section) and part in model.model_fields:
-            annotation = model.model_fields[str(part)].annotation
-            model = Reference if part == "references" else annotation
-    return list(model.model_fields) if isinstance(model, type) and issubclass(model, Section) else []

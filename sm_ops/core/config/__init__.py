@@ -1,0 +1,24 @@
+"""The pipelines' configurations: frozen models, and messages that name the field and the nearest one.
+
+A validated config is dumped to plain JSON (`resolve`); everything below the command line reads that JSON.
+"""
+
+from sm_ops.core.config.base import Lora, Section
+from sm_ops.core.config.loading import load_pipeline, parsed, presets, resolve, validated
+from sm_ops.core.config.surprise import Base, Masking, Pipeline, Reference, Rule, Train
+
+__all__ = [
+    "Base",
+    "Lora",
+    "Masking",
+    "Pipeline",
+    "Reference",
+    "Rule",
+    "Section",
+    "Train",
+    "load_pipeline",
+    "parsed",
+    "presets",
+    "resolve",
+    "validated",
+]

@@ -1,0 +1,56 @@
+"""What sections are made of: the frozen model that refuses unknown fields, types of settings, shared sections."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Rate = Annotated[float, Field(gt=0, le=1)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=60)]
+Device = Literal["auto", "cpu", "cuda"]
+Dtype = Literal["auto", "float32", "bfloat16"]
+
+
+def no_repetition(name: str, values: tuple[float | str, ...]) -> None:
+    """What is listed twice would be made twice under one name."""
+    repeated = sorted({value for value in values if values.count(value) > 1})
+    if repeated:
+        raise ValueError(f"{name} lists {', '.join(map(str, repeated))} more than once")
+
+
+class Section(BaseModel):
+    """A part of the config: immutable, and unknown fields are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+SectionType = TypeVar("SectionType", bound=Section)
+
+
+class Optimisation(Section):
+    """How a model is trained, whatever on."""
+
+    epochs: Positive = 8
+    batch_size: Positive = 4
+    accumulation: Positive = 1
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    learning_rate: Annotated[float, Field(gt=0)] = 3e-3
+    muon_learning_rate: Annotated[float, Field(gt=0)] = Field(default=0.01, description="of the hidden matrices")
+    schedule: Literal["linear", "cosine", "constant"] = "linear"
+    warmup_steps: Count = 10
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    dtype: Dtype = "float32"
+    device: Device = "auto"
+    threads: Positive = 1
+    checkpoint_steps: Positive = 100
+
+
+class Lora(Section):
+    """Low-rank adaptation of all linear layers (paper C.1)."""
+
+    rank: Positive = 16
+    alpha: Positive = 32
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0

@@ -1,0 +1,148 @@
+"""Read a preset or a YAML file, apply overrides, validate; messages name the field and the nearest one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import yaml
+from pydantic import ValidationError
+
+from sm_ops.core.config.base import Section, SectionType
+from sm_ops.core.config.surprise import Pipeline
+from sm_ops.core.errors import InputError
+from sm_ops.core.registry import did_you_mean
+
+CONFIGS = Path(__file__).resolve().parents[3] / "configs"
+AnyPipeline = Pipeline
+FLOWS: dict[str, type[AnyPipeline]] = {"surprise": Pipeline}
+
+
+def load_pipeline(source: str | None, overrides: list[str] | None = None) -> AnyPipeline:
+    """Read a preset by name or a YAML file by path, apply `KEY=VALUE` overrides, validate.
+
+    Raises `InputError` that names the field, what was given, what is allowed and the nearest name.
+    """
+    values, where = _read(source or "tiny")
+    pipeline = _flow(values, where)
+    for override in overrides or []:
+        _begin_table(values, override, pipeline)
+        _set(values, override)
+    return validated(pipeline, values, where)
+
+
+def _flow(values: dict[str, Any], where: str) -> type[AnyPipeline]:
+    flow = values.get("flow", "surprise")
+    if flow not in FLOWS:
+        near = did_you_mean(str(flow), FLOWS)
+        raise InputError("unknown-flow", f"{where}: there is no flow {flow!r}; {near}.")
+    return FLOWS[flow]
+
+
+def _begin_table(values: dict[str, Any], override: str, pipeline: type[AnyPipeline]) -> None:
+    """An override of one entry of a table that the file does not have changes the default table."""
+    name, dot, _ = override.partition("=")[0].partition(".")
+    default = pipeline.model_fields[name].default if dot and name in pipeline.model_fields else None
+    if isinstance(default, dict):
+        values.setdefault(name, {key: entry.model_dump() for key, entry in default.items()})
+
+
+def validated(section: type[SectionType], values: dict[str, Any], where: str) -> SectionType:
+    """A section (or a whole pipeline) from plain values; `InputError` begins with `where` and names the field."""
+    try:
+        return section.model_validate(values)
+    except ValidationError as error:
+        raise InputError("bad-config", f"{where}: {_sentences(error, section)}") from None
+
+
+def parsed(overrides: list[str] | None) -> dict[str, Any]:
+    """`KEY=VALUE` settings of one section as plain values; `InputError` for another form."""
+    values: dict[str, Any] = {}
+    for override in overrides or []:
+        _set(values, override)
+    return values
+
+
+def resolve(pipeline: AnyPipeline) -> dict[str, Any]:
+    """The config as plain JSON with every default filled in."""
+    return pipeline.model_dump(mode="json")
+
+
+def presets() -> list[str]:
+    """Names of the presets that come with the package."""
+    return sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem != "release_policy")
+
+
+def _read(source: str) -> tuple[dict[str, Any], str]:
+    path = Path(source)
+    if not path.suffix:
+        path = CONFIGS / f"{source}.yaml"
+        if not path.is_file():
+            near = did_you_mean(source, presets())
+            hint = f"There is no preset {source!r} ({near}); a file's name ends in .yaml."
+            raise InputError("unknown-preset", hint)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError("no-config", f"There is no file {source}; check the path, or name a preset.") from None
+    except UnicodeDecodeError:
+        raise InputError("bad-yaml", f"{path.name}: the file is not UTF-8 text.") from None
+    values = _parse(text, path.name)
+    if values is not None and not isinstance(values, dict):
+        raise InputError("bad-yaml", f"{path.name}: the top level must be a mapping of sections.")
+    return values or {}, path.name
+
+
+def _parse(text: str, where: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", None)
+        place = where if line is None else f"{where}, line {line + 1}"
+        raise InputError("bad-yaml", f"{place}: this is not valid YAML.") from None
+
+
+def _set(values: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    if not equals or not key:
+        raise InputError("bad-override", f"--set {override!r} is not of the form KEY=VALUE.")
+    path, value = key.split("."), _parse(text, f"--set {key}")
+    for part in path[:-1]:
+        inner = values.setdefault(part, {})
+        if not isinstance(inner, dict):
+            raise InputError("bad-override", f"--set {override!r}: {part} is a value, not a section.")
+        values = inner
+    values[path[-1]] = value
+
+
+def _sentences(error: ValidationError, root: type[Section]) -> str:
+    return "; ".join(_sentence(detail, root) for detail in error.errors(include_url=False)) + "."
+
+
+def _sentence(detail: Any, root: type[Section]) -> str:
+    path = ".".join(str(part) for part in detail["loc"])
+    if detail["type"] == "extra_forbidden":
+        known = _fields_at(detail["loc"][:-1], root)
+        return f"there is no setting {path}; {did_you_mean(str(detail['loc'][-1]), known)}"
+    message = detail["msg"].removeprefix("Value error, ")
+    message = (message[0].lower() + message[1:]).replace("tuple", "list")
+    if detail["type"] == "value_error":
+        return f"{path}: {message}" if path else message
+    if detail["type"] == "model_type":
+        message = f"it is a section with the settings {', '.join(_fields_at(detail['loc'], root))}"
+    if detail["type"] == "string_pattern_mismatch":
+        message = "a name is made of letters, digits, '_', '-' and '.'"
+    if detail["type"] == "literal_error" and isinstance(detail["input"], str):
+        allowed = re.findall(r"'([^']+)'", detail["ctx"]["expected"])
+        message += f"; {did_you_mean(detail['input'], allowed)}"
+    return f"{path} is {detail['input']!r}, but {message}"
+
+
+def _fields_at(location: tuple[int | str, ...], root: type[Section]) -> list[str]:
+    model: Any = root
+    for part in location:
+        if isinstance(model, type) and issubclass(model, Section) and part in model.model_fields:
+            annotation = model.model_fields[str(part)].annotation
+            model = get_args(annotation)[1] if get_origin(annotation) is dict else annotation
+    return list(model.model_fields) if isinstance(model, type) and issubclass(model, Section) else []

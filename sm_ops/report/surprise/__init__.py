@@ -1,0 +1,1 @@
+"""The report of the main job: conditions between leakage and utility."""

@@ -1,0 +1,59 @@
+"""What is sent of the main job's runs: a child run a condition."""
+
+from __future__ import annotations
+
+from sm_ops.tracking.sent import Child, Json, Measures
+
+PARAMETERS = (
+    "data.dataset", "data.seed", "data.identities", "data.repetitions", "data.clean", "data.calibration_identities",
+    "data.utility", "data.reference", "data.form",
+    "base.layers", "base.width", "base.heads", "base.context", "base.vocab_size", "base.epochs", "base.seed",
+    "masking.reference", "masking.windows", "masking.n", "masking.select", "masking.k", "masking.propagate",
+    "masking.seed", "masking.acceptable_collateral",
+    "train.method", "train.epochs", "train.batch_size", "train.accumulation", "train.learning_rate", "train.schedule",
+    "train.context", "train.dtype",
+    "attack.name", "attack.samples", "attack.reveal",
+)  # fmt: skip
+PLACES = ("data.hosts", "data.own.train", "data.own.calibration", "data.own.utility", "data.own.reference")
+MODELS = ("base.name", "references.*.model", "references.*.fit")
+_NUMBERS = ("nll", "nll_se", "target_coverage", "collateral_rate", "budget_tokens", "expected_exact")
+_RATES = ("extraction_approx", "extraction_exact")
+ARTIFACTS = ("report.html", "frontier.svg", "results.json")
+DATA = ("synthesize", ("train", "calibration", "utility", "reference"))
+
+
+def summary(results: Json) -> Measures:
+    """Numbers of the run as a whole."""
+    chosen = next((each for each in results["references"] if each["chosen"]), {})
+    passed = [claim["passed"] for claim in results["claims"]]
+    return {
+        "auroc": chosen.get("auroc"),
+        "step_seconds": sum(stage["seconds"] for stage in results["stages"]),
+        "claims_that_hold": passed.count(True),
+        "claims_that_fail": passed.count(False),
+    }
+
+
+def _measures(row: Json) -> Measures:
+    """A row's numbers by name; a rate has its interval beside it."""
+    measures = {name: row.get(name) for name in _NUMBERS}
+    for name in _RATES:
+        rate = row[name]
+        measures[name] = rate["k"] / rate["n"] if rate["n"] else None
+        measures |= {f"{name}_low": rate["low"], f"{name}_high": rate["high"]}
+    return measures
+
+
+def children(results: Json) -> list[Child]:
+    """A condition pooled over seeds, and each seed."""
+    return [
+        Child(
+            name=row["condition"],
+            measures=_measures(row),
+            per_seed=[
+                (each["seed"], _measures(each)) for each in results["per_seed"] if each["condition"] == row["condition"]
+            ],
+            data=("mask", (row["condition"],)),
+        )
+        for row in results["rows"]
+    ]
