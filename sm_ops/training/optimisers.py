@@ -28,28 +28,33 @@ class MuonWithAdamW(torch.optim.Optimizer):
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         hidden = [p for p in trained if p.ndim == 2 and id(p) not in apart]
         others = [p for p in trained if p.ndim != 2 or id(p) in apart]
-        self._muon = torch.optim.Muon(hidden, lr=muon_rate, weight_decay=weight_decay)
-        self._adamw = torch.optim.AdamW(others, lr=learning_rate, weight_decay=weight_decay, betas=(0.9, 0.95))
-        super().__init__(self._muon.param_groups + self._adamw.param_groups, {})
+        self._parts: dict[str, torch.optim.Optimizer] = {}
+        if hidden:
+            self._parts["muon"] = torch.optim.Muon(hidden, lr=muon_rate, weight_decay=weight_decay)
+        if others:  # low-rank adapters alone have none
+            self._parts["adamw"] = torch.optim.AdamW(
+                others, lr=learning_rate, weight_decay=weight_decay, betas=(0.9, 0.95)
+            )
+        super().__init__([group for part in self._parts.values() for group in part.param_groups], {})
         self._share_groups()
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """One step of each."""
         loss = closure() if closure is not None else None
-        self._muon.step()
-        self._adamw.step()
+        for part in self._parts.values():
+            part.step()
         return loss
 
     def state_dict(self) -> dict[str, Any]:
         """Both states, for a checkpoint."""
-        return {"muon": self._muon.state_dict(), "adamw": self._adamw.state_dict()}
+        return {name: part.state_dict() for name, part in self._parts.items()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore both states."""
-        self._muon.load_state_dict(state_dict["muon"])
-        self._adamw.load_state_dict(state_dict["adamw"])
+        for name, part in self._parts.items():
+            part.load_state_dict(state_dict[name])
         self._share_groups()
 
     def _share_groups(self) -> None:
         """Let a scheduler's new rate reach the group that its optimiser reads."""
-        self.param_groups = self._muon.param_groups + self._adamw.param_groups
+        self.param_groups = [group for part in self._parts.values() for group in part.param_groups]

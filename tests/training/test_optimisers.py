@@ -36,3 +36,17 @@ def test_a_scheduled_rate_of_zero_stops_both(new_model):
 
     assert {"transformer.wte.weight", "transformer.h.0.mlp.c_fc.weight"} <= moved()
     assert moved() == set()
+
+
+def test_low_rank_adapters_alone_are_all_muons(new_model, new_rows, settings, tmp_path):
+    from types import SimpleNamespace
+
+    from sm_ops.training import lora, trainer
+
+    model = lora.wrap(new_model(), SimpleNamespace(rank=2, alpha=4, dropout=0.0))
+    before = {name: parameter.clone() for name, parameter in model.named_parameters() if parameter.requires_grad}
+    trainer.fit(model, new_rows(4), 0, settings(optimizer="muon", batch_size=2), 0, tmp_path)
+    state = MuonWithAdamW(model, learning_rate=1e-3, muon_rate=1e-2, weight_decay=0.0).state_dict()
+    assert list(state) == ["muon"]
+    moved = {name for name, value in model.named_parameters() if name in before and not torch.equal(value, before[name])}
+    assert any("lora_B" in name for name in moved)
