@@ -1,5 +1,6 @@
 """Measures that know nothing of models or masks: counts, ranking, intervals, correlation, tasks (NumPy)."""
 
+from sm_ops.metrics.bootstrap import difference_interval, ratio_interval
 from sm_ops.metrics.counts import Confusion, category_view, confusion
 from sm_ops.metrics.intervals import (
     clopper_pearson,
@@ -21,11 +22,13 @@ __all__ = [
     "clustered_rate",
     "completion_nll",
     "confusion",
+    "difference_interval",
     "display_at",
     "hits_needed",
     "lower_bound",
     "pass_at",
     "pearson",
+    "ratio_interval",
     "standard_error",
     "standardised",
     "usd_per_million",

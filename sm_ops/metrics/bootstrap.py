@@ -1,0 +1,47 @@
+"""Intervals of ratios of sums, by resampling whole clusters (documents, repositories), never their parts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+RESAMPLES = 2000
+
+
+def ratio_interval(
+    parts: np.ndarray, wholes: np.ndarray, seed: int, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """Percentile interval of `parts.sum() / wholes.sum()`, with one number of each per cluster.
+
+    Precision, recall and F1 = 2TP / (2TP + FP + FN) are such ratios. Resamples whose whole is 0 are left out. `None`
+    where the ratio is undefined, or where all resamples agree: then a bootstrap says nothing of the error.
+    """
+    ratios = _resampled(np.stack([parts, wholes]), seed)
+    defined = ratios[1] > 0
+    if not wholes.sum() or not defined.any():
+        return None
+    return _interval(ratios[0, defined] / ratios[1, defined], confidence)
+
+
+def difference_interval(
+    one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray], seed: int, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """Percentile interval of the difference of two ratios over the same clusters, resampled in pairs."""
+    sums = _resampled(np.stack([*one, *other]), seed)
+    defined = (sums[1] > 0) & (sums[3] > 0)
+    if not defined.any():
+        return None
+    return _interval((sums[0] / sums[1].clip(1) - sums[2] / sums[3].clip(1))[defined], confidence)
+
+
+def _resampled(values: np.ndarray, seed: int) -> np.ndarray:
+    """Sums over `RESAMPLES` draws with replacement of the columns of `values`: (rows, RESAMPLES)."""
+    n = values.shape[1]
+    if n == 0:
+        return np.zeros((len(values), 0))
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
+    return values.astype(np.float64) @ drawn.T
+
+
+def _interval(values: np.ndarray, confidence: float) -> tuple[float, float] | None:
+    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return (float(low), float(high)) if low < high else None
