@@ -37,6 +37,7 @@ KINDS = {
         Kind("rule", "sm_ops.masking.rules", ("select", "levels", "at")),
         Kind("baseline", "sm_ops.masking.baselines", ("mask",)),
         Kind("attack", "sm_ops.attacks", ("run",)),
+        Kind("detector", "sm_ops.detectors.members", ("load",)),
     )
 }
 
