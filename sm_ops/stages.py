@@ -3,8 +3,15 @@
 `STAGES` declares each stage once; `sm_ops/plans/` turns a resolved config into the steps of a run, one file a flow.
 A person (`sm-ops stage NAME`), DVC (`dvc.yaml`) and Prefect (`flows/`) run these very steps.
 
+The main job, flow `surprise`:
+
     synthesize -> audit -> base -> fit@REFERENCE -> score@REFERENCE -> calibrate -> mask
                -> train@CONDITION-SEED -> attack@CONDITION-SEED, evaluate@CONDITION-SEED
+
+PII documents, flow `pii`:
+
+    pii_generate -> pii_base -> pii_tune@SEED -> pii_extract@MODEL
+                 -> pii_detect@DETECTOR               each of both -> pii_mask@NAME, pii_evaluate@NAME
 """
 
 from __future__ import annotations
@@ -127,4 +134,73 @@ EVALUATE = Stage(
     numeric=True,
     key="nll",
 )
-STAGES = (SYNTHESIZE, AUDIT, BASE_MODEL, FIT, SCORE, CALIBRATE, MASK, TRAIN, ATTACK, EVALUATE)
+
+SPLITS = ("train", "validation", "test")
+PII_GENERATE = Stage(
+    name="pii_generate",
+    version=1,
+    function="sm_ops.steps.pii_generate:run",
+    sections=("documents",),
+    places=("documents.own.train", "documents.own.validation", "documents.own.test"),
+    outputs=(
+        *(Output(f"{split}.jsonl", "restricted") for split in SPLITS),
+        Output("manifest.json", "internal"),
+    ),
+    key="records",
+)
+PII_BASE = Stage(
+    name="pii_base",
+    version=1,
+    function="sm_ops.steps.pii_base:run",
+    sections=("base",),
+    outputs=(Output("model", "restricted"),),
+    numeric=True,
+    key="train_loss",
+)
+PII_TUNE = Stage(
+    name="pii_tune",
+    version=1,
+    function="sm_ops.steps.pii_tune:run",
+    sections=("base", "tune"),
+    places=("base.name",),
+    outputs=(Output("model", "restricted"),),
+    numeric=True,
+    key="train_loss",
+)
+PII_EXTRACT = Stage(
+    name="pii_extract",
+    version=1,
+    function="sm_ops.steps.pii_extract:run",
+    sections=("base", "extract"),
+    places=("base.name",),
+    outputs=(Output("predictions.jsonl", "restricted"),),
+    numeric=True,
+    key="parsed",
+)
+PII_DETECT = Stage(
+    name="pii_detect",
+    version=1,
+    function="sm_ops.steps.pii_detect:run",
+    members=(("detector", "detector"),),
+    outputs=(Output("predictions.jsonl", "restricted"),),
+    numeric=True,
+    key="rows",
+)
+PII_MASK = Stage(
+    name="pii_mask",
+    version=1,
+    function="sm_ops.steps.pii_mask:run",
+    outputs=(Output("masked.jsonl", "restricted"), Output("vault.json", "internal")),
+    key="tokens",
+)
+PII_EVALUATE = Stage(
+    name="pii_evaluate",
+    version=1,
+    function="sm_ops.steps.pii_evaluate:run",
+    outputs=(Output("evaluation.json", "internal"),),
+    numeric=True,
+    key="f1",
+)
+SURPRISE = (SYNTHESIZE, AUDIT, BASE_MODEL, FIT, SCORE, CALIBRATE, MASK, TRAIN, ATTACK, EVALUATE)
+PII = (PII_GENERATE, PII_BASE, PII_TUNE, PII_EXTRACT, PII_DETECT, PII_MASK, PII_EVALUATE)
+STAGES = (*SURPRISE, *PII)

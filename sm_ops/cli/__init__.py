@@ -13,7 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 from sm_ops import __version__
-from sm_ops.cli import doctor, own_files, pipelines, track, vault
+from sm_ops.cli import doctor, own_files, pii, pipelines, track, vault
 from sm_ops.core.errors import EXIT_INPUT, EXIT_INTERRUPTED, SmOpsError, sanitise
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.add_typer(own_files.app)
 app.add_typer(track.app, name="track")
 app.add_typer(vault.app, name="vault")
 app.add_typer(doctor.app)
+app.add_typer(pii.app, name="pii")
 
 
 @app.callback(invoke_without_command=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-Config = Annotated[str, typer.Argument(help="A preset (tiny, small, paper) or a .yaml file.", metavar="[CONFIG]")]
+Config = Annotated[str, typer.Argument(help="A preset (see: sm-ops ls presets) or a .yaml file.", metavar="[CONFIG]")]
 Set = Annotated[
     list[str] | None, typer.Option("--set", help="Override one setting, as KEY=VALUE.", metavar="KEY=VALUE")
 ]

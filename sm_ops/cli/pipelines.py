@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -13,6 +14,9 @@ import typer
 from sm_ops.cli.options import Config, Jobs, Json, Orchestrate, Set, resolved_config, say_next
 
 app = typer.Typer()
+
+RECIPES = {"surprise": "sm_ops.training.recipe", "pii": "sm_ops.pii.extractor.recipe"}
+"""What checks a config of each flow by one real step on a small random model."""
 
 RunName = Annotated[str | None, typer.Argument(help="A run's id or its beginning; default: the newest.")]
 
@@ -186,11 +190,11 @@ def validate(
         return
     from sm_ops.core.errors import InputError
     from sm_ops.plans import absent_places, plan
-    from sm_ops.training import recipe
 
     if absent := absent_places(resolved):
         raise InputError("no-place", f"{absent[0]} names a file or folder that is not there; correct the path.")
     steps = len(plan(resolved))
+    recipe = importlib.import_module(RECIPES[resolved["flow"]])
     facts = recipe.check(resolved)
     if as_json:
         print(json.dumps({**facts, "plan_steps": steps}, indent=1))

@@ -1,7 +1,7 @@
 """What follows a run: its report, its tracking, its table on the screen, and what to type next.
 
-Every flow has a package here with the same two modules: `results` (`load_results`, `print_table`, `NEXT`) and `html`
-(`write_report`).
+Every flow has a package here with the same two modules: `results` (`load_results`, `print_table`, `NEXT`, and `search`
+where values are known that must stand nowhere) and `html` (`write_report`).
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ def finish(run: Run, home: Path) -> None:
         importlib.import_module(f"sm_ops.report.{run.flow}.html").write_report(run, home)
     if not is_tracked(run, home):
         _track(run, results, home)
+    if hasattr(numbers, "search"):
+        numbers.search(results)
     numbers.print_table(results)
     print(f"report: {run.folder / 'report.html'}")
     print(f"next: {numbers.NEXT}")

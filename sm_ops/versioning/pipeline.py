@@ -22,7 +22,7 @@ METRICS = "metrics.json"
 """File of an exported step that holds its numbers."""
 DIGEST = ".sha256"
 """Ending of the file that stands for a restricted output of an exported step."""
-MEASURED = ("calibrate", "attack", "evaluate")
+MEASURED = ("calibrate", "attack", "evaluate", "pii_evaluate")
 """Stages whose numbers `dvc metrics show` lists."""
 AXES = {
     "fit": ("reference",),
@@ -30,6 +30,11 @@ AXES = {
     "train": ("condition", "seed"),
     "attack": ("condition", "seed"),
     "evaluate": ("condition", "seed"),
+    "pii_detect": ("detector",),
+    "pii_tune": ("seed",),
+    "pii_extract": ("model",),
+    "pii_mask": ("finder",),
+    "pii_evaluate": ("finder",),
 }
 """What the items of a step's cell are, by stage."""
 HEADER = """\

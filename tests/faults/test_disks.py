@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from driving import SMALLEST, copy_home, hashes, run_cli, run_steps
 
-from sm_ops.stages import STAGES
+from sm_ops.stages import SURPRISE
 
 
 def _mount(folder: Path, *options: str) -> None:
@@ -54,7 +54,7 @@ ROOM = {"audit": 0, "calibrate": 4096, "attack": 4096, "evaluate": 4096}
 
 
 @pytest.mark.parametrize(
-    "stage", [pytest.param(s.name, marks=[] if s.name == "score" else pytest.mark.slow) for s in STAGES]
+    "stage", [pytest.param(s.name, marks=[] if s.name == "score" else pytest.mark.slow) for s in SURPRISE]
 )
 def test_a_full_disk_in_each_stage(stage, finished_home, small_disk):
     home = copy_home(finished_home, small_disk / "home", without=stage)

@@ -20,14 +20,14 @@ from driving import (
     workers_of,
 )
 
-from sm_ops.stages import STAGES
+from sm_ops.stages import SURPRISE
 
 REPRESENTATIVE = ("synthesize", "train")
 
 
 def stages(chosen: tuple[str, ...] = REPRESENTATIVE) -> list:
     """All stages; those that are not chosen only in the full matrix."""
-    return [pytest.param(s.name, marks=[] if s.name in chosen else pytest.mark.slow) for s in STAGES]
+    return [pytest.param(s.name, marks=[] if s.name in chosen else pytest.mark.slow) for s in SURPRISE]
 
 
 def started(home, stage: str) -> subprocess.Popen[str]:

@@ -8,30 +8,14 @@ from subprocess import CompletedProcess
 
 import pytest
 from doors import call, dvc_repository
-from driving import ROOT, copy_home, copy_source, records, run_cli
+from driving import ROOT, copy_home, records, run_cli
 from own_data import OwnData
+from sabotage import sabotaged
 from search import found_in, search
 
-from sm_ops.stages import STAGES
+from sm_ops.stages import SURPRISE
 
 Done = CompletedProcess[str]
-
-SABOTAGE = '''
-
-def run(settings, context):
-    """Fail with values in every place where an exception can hold them, and print them on the way."""
-    import sys
-    values = {values!r}
-    print(*values)
-    print(*values, file=sys.stderr, flush=True)
-    try:
-        {{}}[values[0]]
-    except KeyError as error:
-        failure = {failure}
-        failure.add_note(values[1])
-        raise failure from error
-'''
-FAILURES = {"value": "ValueError(*values)", "system": "FileNotFoundError(2, values[0], values[1])"}
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +64,7 @@ def succeeded(own, tmp_path_factory) -> Path:
 
 def test_success_by_the_plain_door(succeeded, own):
     made = {record["stage"] for record in records(succeeded).values()}
-    assert made == {stage.name for stage in STAGES}
+    assert made == {stage.name for stage in SURPRISE}
     assert (next(succeeded.glob("runs/*/report.html"))).is_file()
     restricted = search(succeeded / "restricted", own.values)
     unseen = [n for n in range(len(own.values)) if not any(hit.startswith(f"value {n} as raw") for hit in restricted)]
@@ -97,9 +81,7 @@ def test_success_by_the_other_doors(door, succeeded, own, tmp_path):
 
 
 def fail_in(stage: str, how: str, door: Door, succeeded: Path, own: OwnData, folder: Path) -> None:
-    source = copy_source(folder / "source")
-    module = source / "sm_ops" / "steps" / f"{stage}.py"
-    module.write_text(module.read_text() + SABOTAGE.format(values=own.values[:3], failure=FAILURES[how]))
+    source = sabotaged(stage, how, own.values[:3], folder / "source")
     home = copy_home(succeeded, folder / "home")
     done = door(own, home, source)
     assert done.returncode == (1 if how == "value" else 2), done.stderr
@@ -108,7 +90,7 @@ def fail_in(stage: str, how: str, door: Door, succeeded: Path, own: OwnData, fol
     assert logs or how == "system", "the failure was reached, and its text is in the restricted log alone"
 
 
-@pytest.mark.parametrize("stage", [stage.name for stage in STAGES])
+@pytest.mark.parametrize("stage", [stage.name for stage in SURPRISE])
 def test_failure_in_each_stage(stage, succeeded, own, tmp_path):
     fail_in(stage, "value", plain, succeeded, own, tmp_path)
 
@@ -119,7 +101,7 @@ def test_failure_of_the_system(succeeded, own, tmp_path):
 
 @pytest.mark.parametrize("door", [prefect, dvc])
 @pytest.mark.parametrize(
-    "stage", [pytest.param(s.name, marks=[] if s.name == "train" else pytest.mark.slow) for s in STAGES]
+    "stage", [pytest.param(s.name, marks=[] if s.name == "train" else pytest.mark.slow) for s in SURPRISE]
 )
 def test_failure_by_the_other_doors(door, stage, succeeded, own, tmp_path):
     fail_in(stage, "value", door, succeeded, own, tmp_path)

@@ -10,13 +10,14 @@ import yaml
 from pydantic import ValidationError
 
 from sm_ops.core.config.base import Section, SectionType
+from sm_ops.core.config.pii import PiiPipeline
 from sm_ops.core.config.surprise import Pipeline
 from sm_ops.core.errors import InputError
 from sm_ops.core.registry import did_you_mean
 
 CONFIGS = Path(__file__).resolve().parents[3] / "configs"
-AnyPipeline = Pipeline
-FLOWS: dict[str, type[AnyPipeline]] = {"surprise": Pipeline}
+AnyPipeline = Pipeline | PiiPipeline
+FLOWS: dict[str, type[AnyPipeline]] = {"surprise": Pipeline, "pii": PiiPipeline}
 
 
 def load_pipeline(source: str | None, overrides: list[str] | None = None) -> AnyPipeline:
@@ -69,9 +70,10 @@ def resolve(pipeline: AnyPipeline) -> dict[str, Any]:
     return pipeline.model_dump(mode="json")
 
 
-def presets() -> list[str]:
-    """Names of the presets that come with the package."""
-    return sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem != "release_policy")
+def presets(flow: str | None = None) -> list[str]:
+    """Names of the presets that come with the package, of one flow or of all."""
+    found = {path.stem: _read(path.stem)[0] for path in CONFIGS.glob("*.yaml") if path.stem != "release_policy"}
+    return sorted(name for name, values in found.items() if flow in (None, values.get("flow", "surprise")))
 
 
 def _read(source: str) -> tuple[dict[str, Any], str]:
