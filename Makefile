@@ -25,7 +25,7 @@ check: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/pytest -m unit
+	$(BIN)/pytest -m unit -n 2 --dist loadfile
 
 test-slow: $(VENV)/.ready
 	$(BIN)/pytest -m slow --durations=10
