@@ -81,6 +81,12 @@ def test_the_paper_index_speaks_of_every_rule(shared):
     assert set(re.findall(r"OP-\d+", spec.read_text())) == set(re.findall(r"OP-\d+", text))
 
 
+def test_the_paper_index_speaks_of_every_rule_for_documents(shared):
+    rules = re.findall(r"\*\*([RG]\d+)", (shared / "spec" / "pii.md").read_text(encoding="utf-8"))
+    assert len(set(rules)) == 31 + 12
+    assert set(rules) <= set(re.findall(r"\b[RG]\d+\b", PAGES["docs/paper_index.md"]))
+
+
 # ---- links and files -----------------------------------------------------------------------------------
 
 
