@@ -14,14 +14,12 @@ Reading takes no lock: it opens what a manifest names, and looks again when that
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,6 +31,7 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.home import home_folder
 from sm_ops.core.registry import did_you_mean
 from sm_ops.vault import keys
+from sm_ops.vault.dataset import Dataset, clear_of, is_segment, key_name
 from sm_ops.vault.entries import (
     INDEX,
     RECORDS,
@@ -44,6 +43,8 @@ from sm_ops.vault.entries import (
     spellings,
     write_values,
 )
+from sm_ops.vault.files import destroy, overwrite, size, write
+from sm_ops.vault.graves import Graves
 from sm_ops.vault.sealed import FORMAT, MANIFEST, Header, KeyFile, Manifest
 from sm_ops.vault.segment import Owner, Segment, SegmentReader
 
@@ -51,31 +52,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
 _TRIES = 3
 _KEY_CODES = {"no-key", "wrong-key", "key-permissions", "bad-key", "kms-unreachable", "kms-refused"}
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class _Dataset:
-    """A dataset as its manifest names it, opened."""
-
-    owner: Owner
-    folder: Path
-    manifest: Manifest
-    key_file: KeyFile
-    data_key: bytes
-    segments: dict[str, Segment]
-
-    def reader(self, role: str) -> SegmentReader:
-        """Open one segment."""
-        segment = self.segments[role]
-        try:
-            return SegmentReader(self.folder / segment.file, segment, self.owner, role)
-        except FileNotFoundError:
-            raise self.owner.damaged(f"the file of its {role} is missing") from None
-
-    def check_files(self) -> None:
-        """Refuse a segment file that is missing, another one, or of another size."""
-        for role in self.segments:
-            self.reader(role).close()
 
 
 class Vault:
@@ -86,6 +62,7 @@ class Vault:
         self._header_path = self.folder / "vault.json"
         self._datasets = self.folder / "datasets"
         self._shredded = self.folder / "shredded"
+        self._graves = Graves(self._shredded)
         self._writing = self.folder / "writing"
 
     # ---- making --------------------------------------------------------------------------------------------
@@ -148,14 +125,14 @@ class Vault:
         to end stands, whole.
         """
         owner = self._writable(name)
-        before = len(self._tombstones(name))
+        before = len(self._graves.of(name))
         with self._workspace() as folder, ExitStack() as stack:
             writer = MappingWriter(folder, owner)
             stack.callback(writer.close)
             yield writer
             count, segments = writer.count, writer.finish()
             with self._lock():
-                if len(self._tombstones(name)) != before:
+                if len(self._graves.of(name)) != before:
                     hint = f"Dataset {name!r} was shredded while it was written; nothing was stored."
                     raise InputError("shredded", hint)
                 self._publish(owner, folder, segments, {"records": count})
@@ -231,7 +208,7 @@ class Vault:
             header = self._header()
             key, data_key = KeyFile.make(owner, keys.find(header.key, header.check), secrets.token_hex(8), None)
             clear = {"created": now, "records": 0, "values": 0}
-            _write(workspace / _key_name(key), key.to_bytes())
+            write(workspace / key_name(key), key.to_bytes())
             target = workspace
         else:
             present = self._dataset(name)
@@ -241,17 +218,17 @@ class Vault:
             segments = present.segments | segments
             if master is not None:
                 key, data_key = KeyFile.make(owner, master, secrets.token_hex(8), None)
-                _write(folder / _key_name(key), key.to_bytes())
+                write(folder / key_name(key), key.to_bytes())
         clear = {**clear, "vault": owner.vault, "name": name, "key": key.clear["id"], "updated": now, **counts}
         fs.fsync(target)
-        _write(target / MANIFEST, Manifest.make(data_key, clear, segments).to_bytes())
+        write(target / MANIFEST, Manifest.make(data_key, clear, segments).to_bytes())
         if target is workspace:
             os.replace(workspace, folder)
             fs.fsync(self._datasets)
-        kept = {MANIFEST, _key_name(key), *(segment.file for segment in segments.values())}
+        kept = {MANIFEST, key_name(key), *(segment.file for segment in segments.values())}
         for path in folder.iterdir():
             if path.name not in kept:
-                path.unlink() if _is_segment(path) else _destroy(path)
+                path.unlink() if is_segment(path) else destroy(path)
 
     # ---- reading -------------------------------------------------------------------------------------------
 
@@ -264,7 +241,7 @@ class Vault:
     def mappings(self, name: str) -> Mappings:
         """The mappings of a dataset; closes with `close()` or as a context manager."""
 
-        def read(dataset: _Dataset) -> Mappings:
+        def read(dataset: Dataset) -> Mappings:
             if RECORDS not in dataset.segments:
                 hint = f"Dataset {name!r} of the vault holds known values alone, no mappings."
                 raise InputError("no-mappings", hint)
@@ -275,7 +252,7 @@ class Vault:
     def values(self, name: str) -> Iterator[tuple[str, str]]:
         """Known values, each pair `(type, value)` once: those added, and all that stand in the mappings."""
 
-        def read(dataset: _Dataset) -> tuple[SegmentReader | None, Mappings | None]:
+        def read(dataset: Dataset) -> tuple[SegmentReader | None, Mappings | None]:
             stored = dataset.reader(VALUES) if VALUES in dataset.segments else None
             mapped = None
             if RECORDS in dataset.segments:
@@ -288,20 +265,20 @@ class Vault:
         dataset = self._dataset(name)
         return _all_values(dataset.reader(VALUES) if VALUES in dataset.segments else None, None)
 
-    def _read(self, name: str, read: Callable[[_Dataset], T]) -> T:
+    def _read(self, name: str, read: Callable[[Dataset], T]) -> T:
         """Open a dataset for a reader; again where that fails, for it may have been replaced in between."""
         for _ in range(_TRIES - 1):
             with suppress(InputError):
                 return read(self._dataset(name))
         return read(self._dataset(name))
 
-    def _dataset(self, name: str) -> _Dataset:
+    def _dataset(self, name: str) -> Dataset:
         """Open a dataset's manifest; `InputError` in words where that is not possible."""
         self._check_known(name)
         owner, folder = Owner(self._header().id, name), self._datasets / name
         manifest, key_file = self._clear(owner)
         data_key = key_file.unwrap(owner)
-        return _Dataset(owner, folder, manifest, key_file, data_key, manifest.segments(data_key, owner))
+        return Dataset(owner, folder, manifest, key_file, data_key, manifest.segments(data_key, owner))
 
     def _clear(self, owner: Owner) -> tuple[Manifest, KeyFile]:
         """A dataset's manifest and key file, as far as they are readable by anybody."""
@@ -317,7 +294,7 @@ class Vault:
         """Refuse an unknown dataset and a shredded one."""
         if name in (known := self.names()):
             return
-        if _NAME.fullmatch(name) and (graves := self._tombstones(name)):
+        if _NAME.fullmatch(name) and (graves := self._graves.of(name)):
             hint = f"Dataset {name!r} was shredded on {graves[-1]['when']}; nobody can read its mappings any more."
             raise InputError("shredded", hint)
         raise InputError("unknown-dataset", f"The vault has no dataset {name!r}; {did_you_mean(name, known)}.")
@@ -332,8 +309,8 @@ class Vault:
         folder = self._datasets / name
         if not folder.is_dir() or not any(folder.iterdir()):
             return False
-        destroyed = {grave["key"] for grave in self._tombstones(name)}
-        return not destroyed or _key_of(folder) not in destroyed
+        destroyed = {grave["key"] for grave in self._graves.of(name)}
+        return not destroyed or clear_of(folder).get("key") not in destroyed
 
     # ---- telling -------------------------------------------------------------------------------------------
 
@@ -351,9 +328,8 @@ class Vault:
             key_problem = error.hint
         datasets = [self._state(name, verify) for name in self.names()]
         shredded = [
-            {"name": path.stem, **{key: grave[key] for key in ("when", "records", "values")}}
-            for path in sorted(self._shredded.glob("*.json"))
-            for grave in _graves(path)
+            {"name": name, **{key: grave[key] for key in ("when", "records", "values")}}
+            for name, grave in self._graves.all()
         ]
         return {
             "folder": str(self.folder),
@@ -367,12 +343,12 @@ class Vault:
     def _state(self, name: str, verify: bool) -> dict[str, Any]:
         owner, folder = Owner(self._header().id, name), self._datasets / name
         row: dict[str, Any] = {"name": name, "records": None, "values": None, "created": None, "updated": None}
-        row |= {"key": None, "bytes": _size(folder)}
+        row |= {"key": None, "bytes": size(folder)}
         try:
             manifest, key_file = self._clear(owner)
             row |= {field: manifest.clear[field] for field in ("records", "values", "created", "updated")}
             row["key"] = key_file.clear["source"]
-            self._read(name, _Dataset.check_files)
+            self._read(name, Dataset.check_files)
             if verify:
                 self._verify(name)
         except InputError as error:
@@ -382,7 +358,7 @@ class Vault:
     def _verify(self, name: str) -> None:
         """Authenticate every frame, and compare counts, index and contents."""
 
-        def read(dataset: _Dataset) -> tuple[_Dataset, dict[str, SegmentReader]]:
+        def read(dataset: Dataset) -> tuple[Dataset, dict[str, SegmentReader]]:
             return dataset, {role: dataset.reader(role) for role in dataset.segments}
 
         dataset, readers = self._read(name, read)
@@ -431,13 +407,13 @@ class Vault:
         if (clear["source"], clear["check"]) == (master.source, master.check):
             return False
         key, _ = KeyFile.make(dataset.owner, master, clear["id"], dataset.data_key)
-        path = dataset.folder / _key_name(key)
+        path = dataset.folder / key_name(key)
         with path.open("r+b", buffering=0) as old:  # keeps hold of the old bytes while the new ones take their name
-            _write(path, key.to_bytes())
-            _overwrite(old.fileno())
+            write(path, key.to_bytes())
+            overwrite(old.fileno())
         return True
 
-    def _encrypt_anew(self, dataset: _Dataset, master: keys.MasterKey) -> None:
+    def _encrypt_anew(self, dataset: Dataset, master: keys.MasterKey) -> None:
         folder = self._writing / secrets.token_hex(8)
         folder.mkdir(mode=0o700)
         try:
@@ -466,13 +442,12 @@ class Vault:
             if not _NAME.fullmatch(name) or not folder.is_dir():
                 self._check_known(name)
             if self._has(name):
-                clear = _clear_of(folder)
+                clear = clear_of(folder)
                 grave = {"when": _now(), "key": clear.get("key"), "records": clear.get("records")}
                 grave["values"] = clear.get("values")
-                path = self._shredded / f"{name}.json"
-                fs.write_atomic(path, fs.canonical_json([*self._tombstones(name), grave]), mode=0o600)
+                self._graves.add(name, grave)
             self._remove_remains(folder)
-            grave = self._tombstones(name)[-1]
+            grave = self._graves.of(name)[-1]
             return {"name": name, "when": grave["when"], "records": grave["records"], "values": grave["values"]}
 
     def _remove_remains(self, folder: Path) -> None:
@@ -481,16 +456,12 @@ class Vault:
             return
         manifest = folder / MANIFEST
         rest = [path for path in folder.iterdir() if path != manifest]
-        for path in sorted(rest, key=_is_segment):
-            path.unlink() if _is_segment(path) else _destroy(path)
+        for path in sorted(rest, key=is_segment):
+            path.unlink() if is_segment(path) else destroy(path)
         fs.fsync(folder)
         manifest.unlink(missing_ok=True)
         folder.rmdir()
         fs.fsync(folder.parent)
-
-    def _tombstones(self, name: str) -> list[dict[str, Any]]:
-        path = self._shredded / f"{name}.json"
-        return _graves(path) if path.is_file() else []
 
     def _lock(self) -> FileLock:
         return FileLock(self.folder / "lock", mode=0o600)
@@ -504,63 +475,6 @@ def _all_values(stored: SegmentReader | None, mapped: Mappings | None) -> Iterat
         if mapped is not None:
             stack.callback(mapped.close)
             yield from spellings(mapped)
-
-
-def _graves(path: Path) -> list[dict[str, Any]]:
-    try:
-        graves = fs.read_json(path)
-        if all({"when", "key", "records", "values"} <= grave.keys() for grave in graves):
-            return graves
-    except (ValueError, TypeError, AttributeError):
-        pass
-    raise InputError("vault-damaged", f"{path} is damaged; put back a sound copy of it, or remove it.")
-
-
-def _clear_of(folder: Path) -> dict[str, Any]:
-    """The clear part of a manifest, as far as it can be read."""
-    with suppress(OSError, ValueError):
-        clear = json.loads((folder / MANIFEST).read_bytes())
-        if isinstance(clear, dict):
-            return clear
-    return {}
-
-
-def _key_of(folder: Path) -> str | None:
-    return _clear_of(folder).get("key")
-
-
-def _key_name(key: KeyFile) -> str:
-    return f"key-{key.clear['id']}.json"
-
-
-def _is_segment(path: Path) -> bool:
-    return path.suffix == ".segment"
-
-
-def _size(folder: Path) -> int:
-    """Bytes of a folder's files; a file that is replaced meanwhile counts nothing."""
-    total = 0
-    for path in folder.iterdir():
-        with suppress(FileNotFoundError):
-            total += path.stat().st_size
-    return total
-
-
-def _write(path: Path, data: bytes) -> None:
-    fs.write_atomic(path, data, mode=0o600)
-
-
-def _destroy(path: Path) -> None:
-    """Overwrite a file, flush it, remove it."""
-    with path.open("r+b", buffering=0) as stream:
-        _overwrite(stream.fileno())
-    path.unlink()
-
-
-def _overwrite(descriptor: int) -> None:
-    size = os.fstat(descriptor).st_size
-    os.pwrite(descriptor, os.urandom(size), 0)
-    os.fsync(descriptor)
 
 
 def _now() -> str:
