@@ -46,7 +46,13 @@ def evaluation(person: int, phone: int, wrong: int = 0) -> dict:
 
 def make(home: Path, found: dict[str, dict], **config) -> tuple:
     fake = fake_runs.FakeRun(home)
-    fake.add("pii_generate", {"manifest.json": {"known_values": "pii-values-0"}}, train_documents=30, test_documents=12, records=42)
+    fake.add(
+        "pii_generate",
+        {"manifest.json": {"known_values": "pii-values-0"}},
+        train_documents=30,
+        test_documents=12,
+        records=42,
+    )
     for finder, own in found.items():
         fake.add(f"pii_evaluate@{finder}", {"evaluation.json": own}, seconds=2.0)
         kept = {"dataset": f"pii-{finder}", "documents": 12, "spans": 20, "tokens": 20, "restored": 12}

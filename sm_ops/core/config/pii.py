@@ -52,6 +52,12 @@ class ExtractorBase(Optimisation):
 
     name: str | None = Field(default=None, description="folder or hub name of a causal model; null: make the tiny one")
     revision: str | None = None
+    window: Positive | None = Field(
+        default=90, description="characters read at a time, to ends of lines and sentences; null: whole documents"
+    )
+    think: Literal["marked", "none"] = Field(
+        default="marked", description="marked: before its rows the model copies the text and marks what is private"
+    )
     quantization: Literal["none", "4bit"] = Field(default="none", description="4bit: bitsandbytes and a GPU")
     layers: Positive = 4
     width: Positive = 128
@@ -59,10 +65,8 @@ class ExtractorBase(Optimisation):
     context: Positive = Field(default=1024, description="positions of the tiny model")
     vocab_size: Annotated[int, Field(ge=512)] = 2048
     strings: Positive = Field(default=2000, description="random strings, on which copying is learned first")
-    pieces: Positive = Field(default=2000, description="pieces of text, in which marked stretches are listed next")
-    piece_chars: Annotated[int, Field(ge=8)] = 40
     seed: Count = 0
-    epochs: Positive = Field(default=1, description="passes over the documents, with new marks each")
+    epochs: Positive = Field(default=1, description="passes over the texts, with new marks each")
     batch_size: Positive = 8
     optimizer: Literal["adamw", "muon"] = "muon"
     learning_rate: Annotated[float, Field(gt=0)] = 4e-3
@@ -81,9 +85,12 @@ class Tune(Optimisation):
 
     method: Literal["full", "lora"] = "full"
     lora: Lora = Lora()
-    context: Positive = Field(default=1024, description="tokens of a document with question and answer")
-    epochs: Positive = 3
-    batch_size: Positive = 8
+    context: Positive = Field(default=1024, description="tokens of a window with question and answer")
+    variations: Count = Field(
+        default=2, description="of each window: other words, other values, parts of several; against learning by heart"
+    )
+    epochs: Positive = 1
+    batch_size: Positive = 16
     optimizer: Literal["adamw", "muon"] = "muon"
     learning_rate: Annotated[float, Field(gt=0)] = 4e-3
     muon_learning_rate: Annotated[float, Field(gt=0)] = 0.01
