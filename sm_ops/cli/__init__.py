@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from contextlib import redirect_stderr, suppress
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.exceptions import TyperException
@@ -45,6 +46,35 @@ def _root(
 
 def main() -> None:
     """Entry point: every failure is one sentence on standard error and an exit code."""
+    if sys.stdout is None:  # closed by the shell: its number must not go to a file that we open
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    stream = open(os.devnull, "w") if sys.stderr is None else sys.stderr  # noqa: SIM115
+    with redirect_stderr(_Forgiving(stream)):  # type: ignore[type-var]
+        _main()
+
+
+class _Forgiving:
+    """Standard error that nobody may read, or that a full disk does not take: what cannot be said ends no command."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write what can be written."""
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush what can be flushed."""
+        with suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _main() -> None:
     try:
         code = _invoke(sys.argv[1:])
         sys.stdout.flush()  # a reader that has gone is noticed here, not while the interpreter ends

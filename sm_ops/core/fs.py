@@ -102,9 +102,9 @@ def existing(path: str | Path) -> Path:
 
 def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path | None], suffixes: Iterable[str]) -> None:
     """Refuse, before work begins, an output that would replace an input, has another ending, or cannot be written."""
-    read = {path.resolve() for path in inputs if path is not None}
+    read = {os.path.realpath(path) for path in inputs if path is not None}
     for path in outputs:
-        if path.resolve() in read:
+        if os.path.realpath(path) in read:
             raise InputError("output-is-input", f"{path} would be replaced by the result; choose another --out.")
         if path.suffix not in suffixes:
             raise InputError("output-suffix", f"{path}: the name of the result ends in {' or '.join(suffixes)}.")

@@ -205,3 +205,29 @@ def imported_by(arguments: list[str], home) -> list[str]:
 
 def test_the_version_is_that_of_the_project(home):
     assert f'version = "{sm_ops("--version", home=home).stdout.split()[1]}"' in (ROOT / "pyproject.toml").read_text()
+
+
+# ---- streams that are not there ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-", "2>/dev/full"])
+def test_a_closed_or_full_stream_ends_no_command(streams, home):
+    words = f"{shlex.join(command('ls', 'presets'))} {streams}"
+    done = subprocess.run(["bash", "-c", words], env=environment(home), check=False, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert ("tiny" in done.stdout) == (">&-" not in streams.replace("2>&-", ""))
+
+
+@pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full"])
+def test_a_failure_that_cannot_be_said_keeps_its_exit_code(streams, home):
+    words = f"{shlex.join(command('ls', 'presents'))} {streams}"
+    assert subprocess.run(["bash", "-c", words], env=environment(home), check=False).returncode == 2
+
+
+def test_a_link_to_itself_is_a_path_that_cannot_be_read(home, tmp_path):
+    loop = tmp_path / "loop.jsonl"
+    loop.symlink_to(loop)
+    done = sm_ops("score", str(loop), "--model", "x", "--out", str(tmp_path / "s.jsonl"), home=home)
+    assert done.returncode == 2
+    assert "Internal error" not in done.stderr
