@@ -65,8 +65,9 @@ class ExtractorBase(Optimisation):
     context: Positive = Field(default=1024, description="positions of the tiny model")
     vocab_size: Annotated[int, Field(ge=512)] = 2048
     strings: Positive = Field(default=2000, description="random strings, on which copying is learned first")
+    texts: Positive | None = Field(default=None, description="windows that are marked at random; null: each once")
     seed: Count = 0
-    epochs: Positive = Field(default=1, description="passes over the texts, with new marks each")
+    epochs: Positive = 1
     batch_size: Positive = 8
     optimizer: Literal["adamw", "muon"] = "muon"
     learning_rate: Annotated[float, Field(gt=0)] = 4e-3
@@ -87,7 +88,7 @@ class Tune(Optimisation):
     lora: Lora = Lora()
     context: Positive = Field(default=1024, description="tokens of a window with question and answer")
     variations: Count = Field(
-        default=2, description="of each window: other words, other values, parts of several; against learning by heart"
+        default=3, description="of each window: other words, other values, parts of several; against learning by heart"
     )
     epochs: Positive = 1
     batch_size: Positive = 16
@@ -109,7 +110,7 @@ class Extract(Section):
         default="constrained", description="constrained: only rows whose values stand in the document"
     )
     context: Positive = Field(default=1024, description="tokens of a question and its longest answer")
-    max_new_tokens: Positive = 256
+    max_new_tokens: Positive = 400
     token_budget: Positive = Field(default=16384, description="positions of a batch, padding and answers included")
     dtype: Dtype = "float32"
     device: Device = "auto"

@@ -1,8 +1,9 @@
 """What a value of each type may look like and where it may stand, for decoding that is bound to the document.
 
 A value neither begins nor ends between two digits (R11), holds no line end (R5) and has no blank at its ends (R2): what
-is written is accepted by R9. It holds no TAB and leaves no bracket open. Numbers have the characters of R12 and as many
-digits as their type can have, and are not cut at a sign between two digits; names and relations hold no digit.
+is written is accepted by R9. It holds no TAB, leaves no bracket open and is not all in brackets. Numbers have the
+characters of R12 and as many digits as their type can have, and are not cut at a sign between two digits; names and
+relations hold no digit.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from sm_ops.pii.matching import SEPARATORS
 from sm_ops.pii.text import WHITESPACE, trim
 
 _SIGNS = SEPARATORS - set(WHITESPACE)
+_INNER = SEPARATORS - {"/"}  # which is a date's
 _DIGITS = {"RRN": (13, 13), "CARD": (12, 19), "PHONE": (7, 15), "ACCOUNT": (7, 20), "DOB": (4, 8)}
 """How many digits a value has: RRN by law, cards by ISO/IEC 7812, phones up to 15 by E.164."""
 _NUMBERS = frozenset(_DIGITS) - {"DOB"}
@@ -50,7 +52,7 @@ def is_part(name: str, text: str) -> bool:
         return False
     if name in _NAMES and text[-1].isdecimal():
         return False
-    if name in _NUMBERS and not (text[-1] in SEPARATORS or text[-1].isdecimal()):
+    if name in _NUMBERS and not (text[-1] in _INNER or text[-1].isdecimal()):
         return False
     return name not in _DIGITS or _digits(text) <= _DIGITS[name][1]
 
@@ -58,6 +60,8 @@ def is_part(name: str, text: str) -> bool:
 def is_whole(name: str, value: str) -> bool:
     """Whether the text has what a value of the type has."""
     if not value or trim(value) != value or value.count("(") > value.count(")"):
+        return False
+    if value[-1] == ")" and (value.count(")") > value.count("(") or (value[0] == "(" and ")" not in value[:-1])):
         return False
     if name == "EMAIL":
         return "@" in value[1:-1]

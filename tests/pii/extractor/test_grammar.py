@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -49,6 +50,7 @@ def fits(source: str, value: str, start: int) -> bool:
     end = start + len(value)
     outer = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u2028\u3000\u200b\u2060\ufeff"
     inside = not any(character in value for character in "\t\r\n") and value.count("(") <= value.count(")")
+    inside &= value[-1] != ")" or (value.count("(") == value.count(")") and not re.fullmatch(r"\([^)]*\)", value))
     trimmed = value == value.strip(outer)
     left = not (start and source[start - 1].isdecimal() and value[:1].isdecimal())
     right = not (end < len(source) and source[end].isdecimal() and value[-1:].isdecimal())
@@ -90,7 +92,9 @@ NUMBERS = "a 010-1234-5678 b 4111-1111-1111-1112(c) 800101-3123456, 000-12-34567
         ("DOB", "1985", True),
         ("DOB", "800101-312345", False),
         ("PERSON", "1985", False),
-        ("PERSON", "(c)", True),
+        ("PERSON", "(c)", False),
+        ("PERSON", "c)", False),
+        ("ADDRESS", "(c) 800101-3123456, 000-12-345678-1 a@b.kr 1985", True),
         ("ADDRESS", "b 4111-1111-1111-1112(c", False),
         ("ADDRESS", "b 4111-1111-1111-1112(c)", True),
         ("EMAIL", "a@b.kr", True),

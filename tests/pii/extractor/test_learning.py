@@ -21,8 +21,8 @@ TRAINING = {
     "device": "cpu", "threads": 1, "checkpoint_steps": 1000,
 }  # fmt: skip
 BASE = {
-    **TRAINING, "layers": 2, "width": 64, "heads": 2, "vocab_size": 512, "context": 256, "strings": 16, "seed": 0,
-    "window": 90, "think": "marked", "revision": None, "quantization": "none",
+    **TRAINING, "layers": 2, "width": 64, "heads": 2, "vocab_size": 512, "context": 256, "strings": 16, "texts": None,
+    "seed": 0, "window": 90, "think": "marked", "revision": None, "quantization": "none",
 }  # fmt: skip
 READING = Settings(BASE)
 TUNE = {**TRAINING, "method": "full", "variations": 0, "context": 256}
