@@ -59,12 +59,18 @@ def status(
     as_json: Json = False,
 ) -> None:
     """List datasets with their counts, and what was shredded, never values; without the key, as far as that goes."""
+    from sm_ops.core.errors import InputError
     from sm_ops.vault import Vault
 
     found = Vault().status(verify)
     print(json.dumps(found, indent=1) if as_json else "\n".join(_lines(found)))
-    if any(row["state"] == "damaged" for row in found["datasets"]):
+    states = {row["state"] for row in [*found["datasets"], *found["shredded"]]}
+    if states & {"damaged", "shredding"}:
         raise typer.Exit(3)
+    if verify and (found["key_problem"] or "sealed" in states):
+        raise InputError(
+            "not-verified", "Without the key nothing that is sealed was verified; give the key, run again."
+        )
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
@@ -78,7 +84,9 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
             yield f"    {row['detail']}"
     for grave in found["shredded"]:
         counts = f"{_count(grave['records'])} records  {_count(grave['values'])} known values"
-        yield f"{grave['name']:<24} shredded  {counts}  on {grave['when']}"
+        yield f"{grave['name']:<24} {grave['state']:<9} {counts}  on {grave['when']}"
+        if grave["detail"]:
+            yield f"    {grave['detail']}"
 
 
 def _count(number: int | None) -> str:
@@ -104,11 +112,13 @@ def rotate(
     """Wrap every data key by a new master key; after an interruption, run the same command again."""
     from sm_ops.vault import Vault
 
-    changed = Vault().rotate(key, data_keys)
+    vault = Vault()
+    before = vault.master_keys()
+    changed = vault.rotate(key, data_keys)
     for name in changed:
         print(name)
     print(f"{len(changed)} datasets changed", file=sys.stderr)
-    if key is not None:
+    if before - vault.master_keys():
         print("The old master key opens nothing here any more; older backups of the vault need it.", file=sys.stderr)
     if key == "env":
         print("From now on, put the new key into SM_OPS_VAULT_KEY.", file=sys.stderr)

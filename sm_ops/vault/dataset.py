@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sm_ops.vault.files import erase
 from sm_ops.vault.sealed import MANIFEST, KeyFile, Manifest
 from sm_ops.vault.segment import Owner, Segment, SegmentReader
 
@@ -44,6 +46,29 @@ def clear_of(folder: Path) -> dict[str, Any]:
         if isinstance(clear, dict):
             return clear
     return {}
+
+
+def key_files(folder: Path) -> list[Path]:
+    """Files that may hold a wrapped data key, those among them that a killed writer left."""
+    return [path for path in folder.iterdir() if path.name != MANIFEST and not is_segment(path)]
+
+
+def has_key(folder: Path) -> bool:
+    """Whether a wrapped data key is there that was not overwritten, or cannot be looked at."""
+    try:
+        return any(b'"sealed"' in path.read_bytes() for path in key_files(folder))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def discard(folder: Path) -> None:
+    """Remove a folder that was not published, as far as that goes; its keys are overwritten before."""
+    with suppress(OSError):
+        for path in key_files(folder):
+            erase(path)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def key_name(key: KeyFile) -> str:

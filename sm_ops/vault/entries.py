@@ -1,7 +1,7 @@
 """What a dataset holds: mappings by record id, and known values. Written and read as streams.
 
-An entry is two lengths (4 bytes each, little endian) and two UTF-8 texts: record id and mapping (JSON), or type and
-value.
+An entry is two lengths (4 bytes each, little endian) and two UTF-8 texts: record id and JSON `[digest, mapping]`, or
+type and value.
 The index has, for each record, a keyed 64-bit hash of its id and its position: 16 bytes a record, sorted by hash.
 """
 
@@ -37,8 +37,8 @@ class MappingWriter:
         """Records so far."""
         return len(self._index)
 
-    def add(self, record_id: str, mapping: Mapping[str, str]) -> None:
-        """Store a record's mapping from tokens (`[TYPE_n]`) to spellings.
+    def add(self, record_id: str, mapping: Mapping[str, str], digest: str = "") -> None:
+        """Store a record's mapping from tokens (`[TYPE_n]`) to spellings, and a digest of what it belongs to.
 
         Raises `InputError`, which tells the record by its number from 0, for a record id that was added before and for
         a mapping that is none.
@@ -53,7 +53,7 @@ class MappingWriter:
         if not self._index.add(key, self._out.size):
             hint = f"Record {self.count} has the id of an earlier one; ids of a dataset are distinct."
             raise InputError("duplicate-record", hint)
-        text = json.dumps(dict(mapping), ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps([digest, dict(mapping)], ensure_ascii=False, separators=(",", ":"))
         self._out.write(_entry(key, _encode(text)))
 
     def finish(self) -> dict[str, Segment]:
@@ -95,6 +95,10 @@ class Mappings:
 
     def get(self, record_id: str) -> dict[str, str]:
         """The mapping of one record; `InputError` for an id that the dataset does not have."""
+        return self.get_with_digest(record_id)[0]
+
+    def get_with_digest(self, record_id: str) -> tuple[dict[str, str], str]:
+        """The mapping of one record, and the digest stored with it (empty without one); `InputError` as for `get`."""
         key = _encode(record_id)
         if self._next < self._records.segment.size and _key_at(self._records, self._next) == key:
             offset = self._next
@@ -104,12 +108,19 @@ class Mappings:
             hint = f"Dataset {self._owner.dataset!r} of the vault has no record of that id; is it the right dataset?"
             raise InputError("unknown-record", hint)
         _, text, self._next = _entry_at(self._records, offset)
-        return json.loads(text)
+        digest, mapping = json.loads(text)
+        return mapping, digest
 
     def items(self) -> Iterator[tuple[str, dict[str, str]]]:
         """`(record id, mapping)` in stored order."""
+        for record_id, mapping, _ in self.entries():
+            yield record_id, mapping
+
+    def entries(self) -> Iterator[tuple[str, dict[str, str], str]]:
+        """`(record id, mapping, digest)` in stored order: what `MappingWriter.add` was given."""
         for key, text, _ in _entries(self._records):
-            yield _decode(key), json.loads(text)
+            digest, mapping = json.loads(text)
+            yield _decode(key), mapping, digest
 
     def verify(self) -> None:
         """Read all, and compare the index with the records; `InputError` where anything is not as it was written."""

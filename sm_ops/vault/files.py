@@ -16,9 +16,14 @@ def write(path: Path, data: bytes) -> None:
 
 def destroy(path: Path) -> None:
     """Overwrite a file, flush it, remove it."""
+    erase(path)
+    path.unlink()
+
+
+def erase(path: Path) -> None:
+    """Overwrite a file and flush it."""
     with path.open("r+b", buffering=0) as stream:
         overwrite(stream.fileno())
-    path.unlink()
 
 
 def overwrite(descriptor: int) -> None:

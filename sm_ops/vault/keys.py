@@ -11,7 +11,8 @@ import base64
 import binascii
 import hmac
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -26,7 +27,6 @@ from sm_ops.vault.segment import KEY_BYTES
 VARIABLE = "SM_OPS_VAULT_KEY"
 NEW_VARIABLE = "SM_OPS_VAULT_NEW_KEY"
 _NONCE = 12
-_MAKE = f'export {VARIABLE}="$(head -c 32 /dev/urandom | base64)"'
 
 Clear = dict[str, str]
 
@@ -111,13 +111,13 @@ def chosen(source: str, variable: str = VARIABLE) -> MasterKey:
     if kind == "env" and not place:
         text = os.environ.get(variable)
         if not text:
-            raise InputError("no-key", f"The variable {variable} holds no key; make one with: {_MAKE}")
-        return LocalKey("env", _decoded(text, f"The variable {variable}"))
+            raise InputError("no-key", f"The variable {variable} holds no key; {_making(variable)}")
+        return _from_variable(variable, text)
     if kind == "file" and place:
         path = Path(place).expanduser().absolute()
         if not path.exists():
             fs.write_atomic(path, base64.b64encode(os.urandom(KEY_BYTES)) + b"\n", mode=0o600)
-        return LocalKey(f"file:{path}", _from_file(path))
+        return _from_file(path)
     if kind == "kms" and place:
         key = KmsKey(source)
         key.generate({"vault": "-", "name": "-", "id": "-"})
@@ -129,40 +129,63 @@ def find(source: str, check: str) -> MasterKey:
     """The key that a vault or a dataset was wrapped with; `InputError` where it is missing or another one."""
     if source.startswith("kms:"):
         return KmsKey(source)
-    seen = False
-    for key in _local(source):
+    wrong, unusable = False, None
+    for read in _local(source):
+        try:
+            key = read()
+        except InputError as error:
+            unusable = unusable or error
+            continue
         if hmac.compare_digest(key.check, check):
             return key
-        seen = True
+        wrong = True
+    if unusable is not None:
+        raise unusable
     file = f"{source.removeprefix('file:')} or " if source.startswith("file:") else ""
     place = f"{file}the variable {VARIABLE}"
-    if seen:
+    if wrong:
         raise InputError("wrong-key", f"The key in {place} is not the one that the vault was written with.")
     raise InputError("no-key", f"The vault's key is not there; put it into {place}.")
 
 
-def _local(source: str) -> Iterator[LocalKey]:
+def _local(source: str) -> Iterator[Callable[[], LocalKey]]:
+    """The places that may hold the key, each read when it is called, so that an unusable one bars no other."""
     for variable in (VARIABLE, NEW_VARIABLE):
         if text := os.environ.get(variable):
-            yield LocalKey("env", _decoded(text, f"The variable {variable}"))
+            yield partial(_from_variable, variable, text)
     path = Path(source.removeprefix("file:"))
     if source.startswith("file:") and path.exists():
-        yield LocalKey(source, _from_file(path))
+        yield partial(_from_file, path)
 
 
-def _from_file(path: Path) -> bytes:
+def _from_variable(variable: str, text: str) -> LocalKey:
+    return LocalKey("env", _decoded(text, f"The variable {variable}", _making(variable)))
+
+
+def _making(variable: str) -> str:
+    return f'make one with: export {variable}="$(head -c {KEY_BYTES} /dev/urandom | base64)"'
+
+
+def _from_file(path: Path) -> LocalKey:
+    if not path.is_file():
+        raise InputError("key-file", f"{path} is no file; name a key file.")
     mode = path.stat().st_mode
     if mode & 0o077:
         hint = f"The key file {path} may be read by others (mode {mode & 0o777:04o}); run: chmod 600 {path}"
         raise InputError("key-permissions", hint)
-    return _decoded(path.read_text(encoding="ascii", errors="replace"), f"The key file {path}")
+    try:
+        text = path.read_text(encoding="ascii", errors="replace")
+    except OSError as error:
+        raise InputError("key-file", f"The key file {path} cannot be read ({error.strerror}).") from None
+    advice = "put back a sound copy of it; for a new key, name a file that is not there"
+    return LocalKey(f"file:{path}", _decoded(text, f"The key file {path}", advice))
 
 
-def _decoded(text: str, what: str) -> bytes:
+def _decoded(text: str, what: str, advice: str) -> bytes:
     try:
         key = base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError):
         key = b""
     if len(key) != KEY_BYTES:
-        raise InputError("bad-key", f"{what} does not hold base64 of {KEY_BYTES} bytes; make a key with: {_MAKE}")
+        raise InputError("bad-key", f"{what} does not hold base64 of {KEY_BYTES} bytes; {advice}")
     return key

@@ -22,7 +22,7 @@ from sm_ops.core.errors import InputError
 from sm_ops.vault.keys import MasterKey, find
 from sm_ops.vault.segment import Owner, Segment
 
-FORMAT = "vault/1"
+FORMAT = "vault/2"
 MANIFEST = "manifest.json"
 _NONCE = 12
 
@@ -161,7 +161,8 @@ def _parsed(data: bytes, what: str, damaged: Callable[[], InputError]) -> dict[s
         raise damaged() from None
     if found != FORMAT:
         shown = found if isinstance(found, str) and found.isprintable() else "of another kind"
-        raise InputError("vault-format", f"{what} has format {shown[:40]!r}, this version reads {FORMAT!r}.")
+        hint = f"{what} has format {shown[:40]!r}, this version reads {FORMAT!r}; use the version that wrote it."
+        raise InputError("vault-format", hint)
     if not canonical:
         raise damaged()
     return value

@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
@@ -31,7 +30,7 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.home import home_folder
 from sm_ops.core.registry import did_you_mean
 from sm_ops.vault import keys
-from sm_ops.vault.dataset import Dataset, clear_of, is_segment, key_name
+from sm_ops.vault.dataset import Dataset, clear_of, discard, has_key, is_segment, key_files, key_name
 from sm_ops.vault.entries import (
     INDEX,
     RECORDS,
@@ -43,14 +42,14 @@ from sm_ops.vault.entries import (
     spellings,
     write_values,
 )
-from sm_ops.vault.files import destroy, overwrite, size, write
-from sm_ops.vault.graves import Graves
+from sm_ops.vault.files import destroy, erase, overwrite, size, write
+from sm_ops.vault.graves import Grave, Graves
 from sm_ops.vault.sealed import FORMAT, MANIFEST, Header, KeyFile, Manifest
 from sm_ops.vault.segment import Owner, Segment, SegmentReader
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
 _TRIES = 3
-_KEY_CODES = {"no-key", "wrong-key", "key-permissions", "bad-key", "kms-unreachable", "kms-refused"}
+_KEY_CODES = {"no-key", "wrong-key", "key-permissions", "key-file", "bad-key", "kms-unreachable", "kms-refused"}
 T = TypeVar("T")
 
 
@@ -86,7 +85,7 @@ class Vault:
             if self.exists():
                 hint = f"There is a vault at {self.folder} already; see: sm-ops vault status"
                 raise InputError("vault-exists", hint)
-            return self._init(key_source or f"file:{self.key_file}")
+            return self._init(f"file:{self.key_file}" if key_source is None else key_source)
 
     def ensure(self) -> bool:
         """Make a vault where there is none, under `SM_OPS_VAULT_KEY` if set, else a key file; whether it did."""
@@ -100,6 +99,7 @@ class Vault:
             return True
 
     def _init(self, key_source: str) -> str:
+        self._check_not_lost()
         master = self._chosen(key_source)
         Header(secrets.token_hex(16), master.source, master.check).save(self._header_path)
         return master.source
@@ -111,6 +111,12 @@ class Vault:
             raise InputError("key-place", hint)
         return keys.chosen(key_source, variable)
 
+    def _check_not_lost(self) -> None:
+        """Refuse where datasets are there without the file that names their vault; a new one would not open them."""
+        if self._datasets.is_dir() and any(self._datasets.iterdir()):
+            hint = f"{self._header_path} is missing, and datasets are there; put back a copy of it."
+            raise InputError("vault-damaged", hint)
+
     def _make_folders(self) -> None:
         for folder in (self.folder, self._datasets, self._shredded, self._writing):
             fs.private_folder(folder)
@@ -118,13 +124,16 @@ class Vault:
     # ---- writing -------------------------------------------------------------------------------------------
 
     @contextmanager
-    def writer(self, name: str) -> Iterator[MappingWriter]:
+    def writer(self, name: str, replace: bool = True) -> Iterator[MappingWriter]:
         """Write mappings as a stream; they replace those of that name when the block ends without an error.
 
         After an error, and after a kill, what was there before is there still. Of two writers of one name the later
-        to end stands, whole.
+        to end stands, whole. Without `replace`, mappings of that name are refused, both when the block begins and
+        when it ends; so of two writers the first to end stands.
         """
         owner = self._writable(name)
+        if not replace:
+            self._check_free(name)
         before = len(self._graves.of(name))
         with self._workspace() as folder, ExitStack() as stack:
             writer = MappingWriter(folder, owner)
@@ -135,6 +144,8 @@ class Vault:
                 if len(self._graves.of(name)) != before:
                     hint = f"Dataset {name!r} was shredded while it was written; nothing was stored."
                     raise InputError("shredded", hint)
+                if not replace:
+                    self._check_free(name)
                 self._publish(owner, folder, segments, {"records": count})
 
     def add_values(self, name: str, pairs: Iterable[tuple[str, str]]) -> int:
@@ -165,6 +176,12 @@ class Vault:
             KeyFile.make(owner, keys.find(header.key, header.check), "new", None)
         return owner
 
+    def _check_free(self, name: str) -> None:
+        """Refuse a name that has mappings."""
+        if self._has(name) and self._read(name, lambda dataset: RECORDS in dataset.segments):
+            hint = f"The vault has mappings {name!r}, the only way back from what was masked with them; choose another "
+            raise InputError("mappings-there", hint + "--vault NAME, or give them up with --replace.")
+
     @contextmanager
     def _workspace(self) -> Iterator[Path]:
         """A folder for what is not published yet; folders of the dead are removed on the way."""
@@ -172,18 +189,22 @@ class Vault:
         folder = self._writing / secrets.token_hex(8)
         alive = FileLock(self._beside(folder), mode=0o600)
         with self._lock():
-            for stale in {path.with_suffix("") for path in self._writing.iterdir()}:
-                with suppress(Timeout), FileLock(self._beside(stale), timeout=0, mode=0o600):
-                    shutil.rmtree(stale, ignore_errors=True)
-                    self._beside(stale).unlink(missing_ok=True)
+            self._sweep()
             alive.acquire()
             folder.mkdir(mode=0o700)
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            discard(folder)
             self._beside(folder).unlink(missing_ok=True)
             alive.release()
+
+    def _sweep(self) -> None:
+        """Remove the folders of the dead. The caller holds the lock."""
+        for stale in {path.with_suffix("") for path in self._writing.iterdir()}:
+            with suppress(Timeout), FileLock(self._beside(stale), timeout=0, mode=0o600):
+                discard(stale)
+                self._beside(stale).unlink(missing_ok=True)
 
     @staticmethod
     def _beside(folder: Path) -> Path:
@@ -204,7 +225,7 @@ class Vault:
         name, now = owner.dataset, _now()
         folder = self._datasets / name
         if not self._has(name):
-            self._remove_remains(folder)
+            self._remove_remains(name)
             header = self._header()
             key, data_key = KeyFile.make(owner, keys.find(header.key, header.check), secrets.token_hex(8), None)
             clear = {"created": now, "records": 0, "values": 0}
@@ -295,12 +316,16 @@ class Vault:
         if name in (known := self.names()):
             return
         if _NAME.fullmatch(name) and (graves := self._graves.of(name)):
+            if has_key(self._datasets / name):
+                hint = f"Shredding {name!r} has begun and its key is not destroyed yet; run: sm-ops vault shred {name}"
+                raise InputError("not-shredded", hint)
             hint = f"Dataset {name!r} was shredded on {graves[-1]['when']}; nobody can read its mappings any more."
             raise InputError("shredded", hint)
         raise InputError("unknown-dataset", f"The vault has no dataset {name!r}; {did_you_mean(name, known)}.")
 
     def _header(self) -> Header:
         if not self.exists():
+            self._check_not_lost()
             raise InputError("no-vault", f"There is no vault at {self.folder}; make one with: sm-ops vault init")
         return Header.load(self._header_path)
 
@@ -319,6 +344,7 @@ class Vault:
 
         A dataset's `state` is `sealed` (the key is not there, so nothing was checked), `opened` (its manifest is
         authentic), `verified` (so is every byte of it; with `verify`) or `damaged`, and `detail` says it in words.
+        What was destroyed is `shredded`, or `shredding` until its key and files are gone.
         """
         header = self._header()
         key_problem = None
@@ -327,17 +353,13 @@ class Vault:
         except InputError as error:
             key_problem = error.hint
         datasets = [self._state(name, verify) for name in self.names()]
-        shredded = [
-            {"name": name, **{key: grave[key] for key in ("when", "records", "values")}}
-            for name, grave in self._graves.all()
-        ]
         return {
             "folder": str(self.folder),
             "format": FORMAT,
             "key": header.key,
             "key_problem": key_problem,
             "datasets": datasets,
-            "shredded": shredded,
+            "shredded": [self._grave(name, grave) for name, grave in self._graves.all()],
         }
 
     def _state(self, name: str, verify: bool) -> dict[str, Any]:
@@ -354,6 +376,21 @@ class Vault:
         except InputError as error:
             return row | {"state": "sealed" if error.code in _KEY_CODES else "damaged", "detail": error.hint}
         return row | {"state": "verified" if verify else "opened", "detail": ""}
+
+    def _grave(self, name: str, grave: Grave) -> dict[str, Any]:
+        left = grave == self._graves.of(name)[-1] and not self._has(name) and self._remains(name)
+        row = {"name": name, **{key: grave[key] for key in ("when", "records", "values")}}
+        return row | {"state": "shredding" if left else "shredded", "detail": left or ""}
+
+    def _remains(self, name: str) -> str:
+        """What is left of a dataset that is being destroyed, and what to do; empty where nothing is."""
+        folder = self._datasets / name
+        again = f"run again: sm-ops vault shred {name}"
+        if has_key(folder):
+            return f"Its key in {folder} is not destroyed, so whoever has the master key can read it; {again}"
+        if folder.is_dir() and any(folder.iterdir()):
+            return f"Its key is overwritten, but files are left in {folder}; {again}"
+        return ""
 
     def _verify(self, name: str) -> None:
         """Authenticate every frame, and compare counts, index and contents."""
@@ -389,6 +426,7 @@ class Vault:
             raise InputError("nothing-to-rotate", "Name a new master key with --key, or ask for --data-keys.")
         self._make_folders()
         with self._lock():
+            self._sweep()
             if key_source is None:
                 master = keys.find(header.key, header.check)
             else:
@@ -397,6 +435,12 @@ class Vault:
                 self._dataset(name)
             Header(header.id, master.source, master.check).save(self._header_path)
             return [name for name in self.names() if self._rotated(name, master, data_keys)]
+
+    def master_keys(self) -> set[str]:
+        """What tells apart the master keys in use: one, or several while a rotation is half way."""
+        header = self._header()
+        wrapped = [self._clear(Owner(header.id, name))[1].clear for name in self.names()]
+        return {header.check or header.key, *(clear["check"] or clear["source"] for clear in wrapped)}
 
     def _rotated(self, name: str, master: keys.MasterKey, data_keys: bool) -> bool:
         dataset = self._dataset(name)
@@ -421,23 +465,26 @@ class Vault:
             if RECORDS in dataset.segments:
                 writer = MappingWriter(folder, dataset.owner)
                 with Mappings(dataset.reader(RECORDS), dataset.reader(INDEX), dataset.owner) as mappings:
-                    for record_id, mapping in mappings.items():
-                        writer.add(record_id, mapping)
+                    for record in mappings.entries():
+                        writer.add(*record)
                 segments |= writer.finish()
             if VALUES in dataset.segments:
                 pairs = self._stored_values(dataset.owner.dataset)
                 segments[VALUES] = write_values(folder, dataset.owner, pairs)
             self._publish(dataset.owner, folder, segments, {}, master)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            discard(folder)
 
     def shred(self, name: str) -> dict[str, Any]:
         """Destroy a dataset's data key, so that nobody can read it again; needs no master key. What is gone, in counts.
 
-        The dataset's name, the time and its counts stay as a tombstone.
+        The dataset's name, the time and its counts stay as a tombstone. It is set first, so that what was begun is
+        known and can be run again; `InputError` tells whether the key is gone when a file cannot be destroyed.
         """
         self._header()
+        self._make_folders()
         with self._lock():
+            self._sweep()
             folder = self._datasets / name
             if not _NAME.fullmatch(name) or not folder.is_dir():
                 self._check_known(name)
@@ -446,22 +493,29 @@ class Vault:
                 grave = {"when": _now(), "key": clear.get("key"), "records": clear.get("records")}
                 grave["values"] = clear.get("values")
                 self._graves.add(name, grave)
-            self._remove_remains(folder)
+            self._remove_remains(name)
             grave = self._graves.of(name)[-1]
             return {"name": name, "when": grave["when"], "records": grave["records"], "values": grave["values"]}
 
-    def _remove_remains(self, folder: Path) -> None:
-        """Destroy a dataset's keys, then remove the rest; last its manifest, which says whose remains they are."""
+    def _remove_remains(self, name: str) -> None:
+        """Destroy a dataset's keys, then remove the files; last its manifest, which says whose remains they are."""
+        folder = self._datasets / name
         if not folder.is_dir():
             return
         manifest = folder / MANIFEST
-        rest = [path for path in folder.iterdir() if path != manifest]
-        for path in sorted(rest, key=is_segment):
-            path.unlink() if is_segment(path) else destroy(path)
-        fs.fsync(folder)
-        manifest.unlink(missing_ok=True)
-        folder.rmdir()
-        fs.fsync(folder.parent)
+        try:
+            for path in key_files(folder):
+                erase(path)
+            for path in folder.iterdir():
+                if path != manifest:
+                    path.unlink()
+            fs.fsync(folder)
+            manifest.unlink(missing_ok=True)
+            folder.rmdir()
+            fs.fsync(folder.parent)
+        except OSError as error:
+            hint = f"Shredding {name!r} is not finished ({error.strerror}). {self._remains(name)}"
+            raise InputError("not-shredded", hint) from None
 
     def _lock(self) -> FileLock:
         return FileLock(self.folder / "lock", mode=0o600)

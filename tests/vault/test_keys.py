@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import os
 import re
 from pathlib import Path
@@ -67,7 +68,9 @@ def test_from_the_environment_to_the_environment(tmp_path, monkeypatch):
     vault = Vault(tmp_path / "vault")
     vault.init("env")
     fill(vault)
-    with pytest.raises(InputError, match="SM_OPS_VAULT_NEW_KEY holds no key"):
+    with pytest.raises(
+        InputError, match="SM_OPS_VAULT_NEW_KEY holds no key; make one with: export SM_OPS_VAULT_NEW_KEY="
+    ):
         vault.rotate("env")
     monkeypatch.setenv("SM_OPS_VAULT_NEW_KEY", new)
     assert vault.rotate("env") == ["notes"]
@@ -146,6 +149,44 @@ def test_rotating_overwrites_what_the_old_master_key_had_wrapped(full, tmp_path)
     assert b'"sealed"' not in (tmp_path / "same-file").read_bytes()
 
 
+def test_shredding_says_whether_the_key_is_gone_and_can_be_finished(full, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    folder = full.folder / "datasets" / "first"
+    (key,) = folder.glob("key-*")
+    sound = key.read_bytes()
+    for call, words, later, unread in (
+        ("pwrite", "so whoever has the master key can read it", "not destroyed yet", False),
+        ("unlink", "Its key is overwritten, but files are left", "was shredded", True),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, call, refuse)
+            with pytest.raises(InputError, match=rf"not finished \(Permission denied\).* {words}"):
+                full.shred("first")
+        assert (key.read_bytes() != sound) is unread
+        with pytest.raises(InputError, match=later):
+            full.mappings("first")
+        (grave,) = full.status()["shredded"]
+        assert grave["state"] == "shredding"
+        assert words in grave["detail"]
+    assert full.shred("first")["records"] == 5
+    assert not folder.exists()
+    (grave,) = full.status()["shredded"]
+    assert (grave["state"], grave["detail"]) == ("shredded", "")
+
+
+def test_what_a_killed_writer_left_is_destroyed_by_shredding_and_rotating(full, tmp_path):
+    for number, sweep in enumerate((lambda: full.shred("first"), lambda: full.rotate(f"file:{tmp_path}/next.key"))):
+        dead = full.folder / "writing" / "0123456789abcdef"
+        dead.mkdir()
+        (dead / "key-1.json").write_bytes(b'{"sealed":"00"}')
+        os.link(dead / "key-1.json", tmp_path / f"same-file-{number}")
+        sweep()
+        assert list((full.folder / "writing").iterdir()) == []
+        assert b"sealed" not in (tmp_path / f"same-file-{number}").read_bytes()
+
+
 def test_shredding_needs_no_key_and_no_sound_file(full):
     full.key_file.unlink()
     assert full.shred("first")["records"] == 5
@@ -177,6 +218,31 @@ def test_a_writer_cannot_bring_back_what_was_shredded_meanwhile(full):
 
 
 # ---- key files -----------------------------------------------------------------------------------------
+
+
+def test_an_unusable_key_bars_no_right_one(vault, tmp_path, monkeypatch):
+    fill(vault)
+    monkeypatch.setenv("SM_OPS_VAULT_KEY", "none")
+    assert dict(vault.mappings("notes").items()) == RECORDS
+    monkeypatch.setenv("SM_OPS_VAULT_KEY", vault.key_file.read_text())
+    vault.key_file.chmod(0o644)
+    assert dict(vault.mappings("notes").items()) == RECORDS
+    monkeypatch.delenv("SM_OPS_VAULT_KEY")
+    with pytest.raises(InputError, match="may be read by others"):
+        vault.mappings("notes")
+
+
+def test_a_key_file_that_is_none_is_told_as_such(vault, tmp_path):
+    with pytest.raises(InputError, match="is no file"):
+        vault.rotate(f"file:{tmp_path}")
+    (tmp_path / "bad.key").write_text("bad")
+    (tmp_path / "bad.key").chmod(0o600)
+    with pytest.raises(InputError, match="name a file that is not there") as refused:
+        vault.rotate(f"file:{tmp_path}/bad.key")
+    assert "export" not in str(refused.value)
+    for change in (Vault(tmp_path / "new" / "vault").init, vault.rotate):
+        with pytest.raises(InputError, match="env, file:PATH or kms:KEY_ID"):
+            change("")
 
 
 def test_a_key_file_is_made_private_and_an_existing_one_is_used(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -82,6 +83,7 @@ def test_a_rotation_killed_anywhere_leaves_all_readable_and_goes_on(small, data_
                 assert dict(mappings.items()) == (RECORDS if name == "first" else {})
             assert list(small.values(name))[: len(VALUES)] == VALUES
         small.rotate(f"file:{next_key}", data_keys)
+        assert list((small.folder / "writing").iterdir()) == [], "what the dead left is removed"
         small.key_file.unlink()
         assert {state["state"] for state in small.status(verify=True)["datasets"]} == {"verified"}
 
@@ -110,15 +112,21 @@ def test_a_writer_killed_anywhere_leaves_the_old_state_or_the_new(small):
 
 def test_shredding_killed_anywhere_can_be_repeated(small):
     kept = Kept(small)
+    (key,) = (small.folder / "datasets" / "first").glob("key-*")
+    wrapped = json.loads(key.read_bytes())["sealed"].encode()
 
     def after() -> None:
         if "first" in small.names():
             small.shred("first")
         else:
-            with pytest.raises(InputError, match="was shredded"):
+            there = any(wrapped in path.read_bytes() for path in small.folder.rglob("*") if path.is_file())
+            with pytest.raises(InputError, match="not destroyed yet" if there else "was shredded"):
                 small.mappings("first")
+            if there:
+                assert small.status()["shredded"][0]["state"] == "shredding"
             if (small.folder / "datasets" / "first").exists():
                 small.shred("first")
+        assert small.status()["shredded"][0]["state"] == "shredded"
         assert not (small.folder / "datasets" / "first").exists()
         assert small.status()["shredded"][0]["records"] == len(RECORDS)
         assert len(small.status()["shredded"]) == 1

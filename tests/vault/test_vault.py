@@ -32,6 +32,18 @@ def test_mappings_come_back_in_order_and_by_id(vault):
             assert mappings.get(record_id) == RECORDS[record_id]
 
 
+def test_a_digest_comes_back_with_its_mapping_and_outlives_new_data_keys(vault):
+    with vault.writer("notes") as writer:
+        writer.add("a", {"[REL_1]": "딸"}, "5f00")
+        writer.add("b", {})
+    for _ in range(2):
+        with vault.mappings("notes") as mappings:
+            assert mappings.get_with_digest("b") == ({}, "")
+            assert mappings.get_with_digest("a") == ({"[REL_1]": "딸"}, "5f00")
+            assert mappings.get("a") == {"[REL_1]": "딸"}
+        vault.rotate(data_keys=True)
+
+
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.dictionaries(
@@ -184,6 +196,24 @@ def test_no_vault_is_told_with_what_to_do(tmp_path):
     assert not absent.folder.exists()
 
 
+def test_datasets_whose_vault_file_is_lost_are_not_taken_for_no_vault(vault):
+    fill(vault)
+    sound = (vault.folder / "vault.json").read_bytes()
+    (vault.folder / "vault.json").unlink()
+    for ask in (
+        vault.names,
+        vault.status,
+        vault.init,
+        vault.ensure,
+        lambda: vault.mappings("notes"),
+        lambda: fill(vault),
+    ):
+        with pytest.raises(InputError, match=r"vault\.json is missing, and datasets are there; put back"):
+            ask()
+    (vault.folder / "vault.json").write_bytes(sound)
+    assert dict(vault.mappings("notes").items()) == RECORDS
+
+
 def test_a_vault_is_made_once(vault):
     with pytest.raises(InputError, match="already"):
         vault.init()
@@ -240,8 +270,8 @@ def test_other_format_versions_are_refused_in_words(vault):
     fill(vault)
     for path in [vault.folder / "vault.json", *(vault.folder / "datasets" / "notes").glob("*.json")]:
         sound = path.read_bytes()
-        path.write_bytes(sound.replace(b"vault/1", b"vault/2"))
-        with pytest.raises(InputError, match=r"has format 'vault/2', this version reads 'vault/1'"):
+        path.write_bytes(sound.replace(b"vault/2", b"vault/1"))
+        with pytest.raises(InputError, match=r"has format 'vault/1', this version reads 'vault/2'"):
             vault.mappings("notes")
         path.write_bytes(sound)
     (segment, _) = sorted((vault.folder / "datasets" / "notes").glob("*.segment"))

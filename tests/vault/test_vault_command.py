@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import errno
 import json
 import os
 import pty
@@ -85,6 +87,49 @@ def test_rows_that_are_none_are_refused_by_line(sm_ops, home, tmp_path, name, co
     (line,) = sm_ops("vault", "add", "customers", str(path), code=2).stderr.splitlines()
     assert words in line
     assert Vault(home / "vault").names() == []
+
+
+def test_nothing_is_called_verified_without_the_key(sm_ops, home):
+    vault = Vault(home / "vault")
+    vault.init()
+    fill(vault)
+    sound = vault.key_file.read_bytes()
+    for content in (None, b"malformed", base64.b64encode(bytes(32))):
+        vault.key_file.unlink()
+        if content is not None:
+            vault.key_file.write_bytes(content)
+            vault.key_file.chmod(0o600)
+        assert "sealed" in sm_ops("vault", "status").stdout
+        assert "nothing that is sealed was verified" in sm_ops("vault", "status", "--verify", code=2).stderr
+        vault.key_file.write_bytes(sound)
+        vault.key_file.chmod(0o600)
+    sm_ops("vault", "status", "--verify")
+
+
+def test_the_old_key_is_given_up_only_where_it_was_replaced(sm_ops, home, tmp_path):
+    words = "old master key opens nothing"
+    vault = Vault(home / "vault")
+    vault.init()
+    fill(vault)
+    assert words not in sm_ops("vault", "rotate", "--key", f"file:{vault.key_file}", "--data-keys").stderr
+    assert words in sm_ops("vault", "rotate", "--key", f"file:{tmp_path}/next.key").stderr
+
+
+def test_shredding_that_is_not_finished_ends_with_3(sm_ops, home, monkeypatch):
+    vault = Vault(home / "vault")
+    vault.init()
+    fill(vault)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "pwrite", refuse)
+        refused = sm_ops("vault", "shred", "notes", "--yes-shred", "notes", code=2)
+    assert "is not destroyed" in refused.stderr
+    assert "shredding" in sm_ops("vault", "status", code=3).stdout
+    sm_ops("vault", "shred", "notes", "--yes-shred", "notes")
+    sm_ops("vault", "status")
 
 
 def test_damage_is_shown_and_ends_with_3(sm_ops, home):

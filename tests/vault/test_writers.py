@@ -8,9 +8,11 @@ import subprocess
 import sys
 import time
 
+import pytest
 from driving import environment, wait_for
 from vault_samples import RECORDS, fill
 
+from sm_ops.core.errors import InputError
 from sm_ops.vault import Vault
 
 WRITER = """
@@ -79,3 +81,23 @@ def test_a_living_writer_is_not_swept_away_by_the_next(vault):
         time.sleep(0.01)
         slow.add("b", {})
     assert [record_id for record_id, _ in vault.mappings("slow").items()] == ["a", "b"]
+
+
+def test_of_two_first_writers_one_is_refused_and_the_other_stands(vault):
+    vault.add_values("notes", [("REL", "딸")])
+
+    def late() -> None:
+        with vault.writer("notes", replace=False) as writer:
+            writer.add("late", {})
+            with vault.writer("notes", replace=False) as first:
+                first.add("first", {})
+
+    with pytest.raises(InputError, match=r"has mappings 'notes'.*--replace"):
+        late()
+    assert dict(vault.mappings("notes").items()) == {"first": {}}
+    with pytest.raises(InputError, match="has mappings 'notes'"), vault.writer("notes", replace=False):
+        pytest.fail("it is refused before any work")
+    vault.shred("notes")
+    with vault.writer("notes", replace=False) as writer:
+        writer.add("again", {})
+    assert dict(vault.mappings("notes").items()) == {"again": {}}
