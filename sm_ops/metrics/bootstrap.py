@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 RESAMPLES = 2000
@@ -38,8 +40,13 @@ def _resampled(values: np.ndarray, seed: int) -> np.ndarray:
     n = values.shape[1]
     if n == 0:
         return np.zeros((len(values), 0))
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
-    return values.astype(np.float64) @ drawn.T
+    return values.astype(np.float64) @ _drawn(n, seed)
+
+
+@lru_cache(maxsize=4)
+def _drawn(n: int, seed: int) -> np.ndarray:
+    """How often each of n clusters is in each resample: (n, RESAMPLES)."""
+    return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).T.astype(np.float64)
 
 
 def _interval(values: np.ndarray, confidence: float) -> tuple[float, float] | None:

@@ -26,4 +26,5 @@ def search(results: dict[str, Any]) -> None:
         hint = f"A labelled value stands in {first.place} ({first.part}, as {first.form}); see all with: {command}"
         raise StageError("leak", hint)
     short = f", {found.not_searchable} are too short to be told from chance" if found.not_searchable else ""
-    print(f"leaks: none of {found.searched} values in {found.files} files{short} ({command})", file=sys.stderr)
+    unread = f", {len(found.unread)} places could not be read" if found.unread else ""
+    print(f"leaks: none of {found.searched} values in {found.files} files{short}{unread} ({command})", file=sys.stderr)
