@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,7 +34,10 @@ def doctor(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check the environment, or search everything that runs left behind for values; exit code 3 where one is found."""
+    """Check the environment, or search everything that runs left behind for values; exit code 3 where one is found.
+
+    Exit code 2 where none is found but something could not be read.
+    """
     from sm_ops.core.errors import InputError
 
     if leaks:
@@ -51,8 +55,9 @@ def _leaks(extra: list[Path], names: list[str] | None, as_json: bool) -> None:
     from sm_ops.leaks.stores import own_stores
     from sm_ops.vault import Vault
 
-    if absent := [path for path in extra if not path.exists()]:
-        raise InputError("no-place", f"There is nothing at {absent[0]}; correct the path.")
+    if absent := [path for path in extra if not os.path.exists(path)]:
+        hint = f"There is nothing at {_shown(absent[0])}, or it may not be looked at; correct the path."
+        raise InputError("no-place", hint)
     vault, stores = Vault(), own_stores()
     pairs = [pair for name in names or vault.names() for pair in vault.values(name)]
     if not pairs:
@@ -66,24 +71,35 @@ def _leaks(extra: list[Path], names: list[str] | None, as_json: bool) -> None:
     if as_json:
         print(json.dumps({**found.to_json(), "relation_words": words, "paths": places}, indent=1))
     else:
-        print("\n".join([f"searched: {place}" for place in places]))
+        print("\n".join([f"searched: {_shown(place)}" for place in places]))
         print("\n".join(_lines(found, words)))
-    if found:
-        raise typer.Exit(3)
+    if found or found.unread:
+        raise typer.Exit(3 if found else 2)
+
+
+def _shown(name: object) -> str:
+    """A name as it may be printed: whoever made a file must not steer the terminal of who searches for it."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(name))
 
 
 def _lines(found: Any, words: int) -> list[str]:
+    from sm_ops.leaks.forms import HEAD
+
     lines = [
         f"files: {found.files}, {found.bytes / 1e6:.1f} MB",
         f"values: {found.searched} searched, {found.as_words} of them only as whole words because they are short",
         f"not searchable: {found.not_searchable} too short, {words} relation words (REL); they stand in any text",
     ]
-    lines += [f"not read: {place} ({why})" for place, why in found.unread.items()]
+    if found.cut:
+        lines.append(f"cut: {found.cut} values are long and searched by their first {HEAD} characters")
+    if found.links or found.special:
+        lines.append(f"not followed: {found.links} links, {found.special} pipes, sockets or devices; only their names")
+    lines += [f"not read: {_shown(place)} ({why})" for place, why in found.unread.items()]
     if not found:
-        return [*lines, "found: nothing"]
+        return [*lines, "found: nothing in what could be read" if found.unread else "found: nothing"]
     lines.append(f"found: {len(found.findings)} times a place and a form")
     lines += [
-        f"  {hit.place} ({hit.part}): {hit.values} values as {hit.form}, {hit.occurrences} times"
+        f"  {_shown(hit.place)} ({_shown(hit.part)}): {hit.values} values as {hit.form}, {hit.occurrences} times"
         for hit in found.findings[:_SHOWN]
     ]
     if more := len(found.findings) - _SHOWN:
@@ -105,7 +121,6 @@ def _environment(as_json: bool) -> None:
 
 def _checks() -> Any:
     """`(what, whether it is well, what was found)` of each check."""
-    import os
     import platform
     import shutil
     from importlib.metadata import PackageNotFoundError, version

@@ -22,8 +22,10 @@ CHUNK = 1 << 20
 ERRORS = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, sqlite3.Error)
 """What a damaged, locked, encrypted or forbidden file raises; pyarrow's own errors are among them."""
 _DEPTH = 3
-_SQLITE, _PARQUET, _GZIP, _ZIP = b"SQLite format 3\0", b"PAR1", b"\x1f\x8b", b"PK"
-_OPAQUE = (b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"BZh", b"7z\xbc\xaf")
+_SQLITE, _PARQUET, _GZIP = b"SQLite format 3\0", b"PAR1", b"\x1f\x8b"
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_OPAQUE = (b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"7z\xbc\xaf", *(b"BZh%d1AY" % level for level in range(1, 10)))
+_PACKED = (_SQLITE, _PARQUET + b"\x15", _GZIP + b"\x08", *_ZIP, *_OPAQUE)
 
 Part = tuple[str, Iterable[bytes]]
 
@@ -49,7 +51,7 @@ def parts(path: Path, depth: int = 0) -> Iterator[Part]:
         yield from _columns(path)
     elif head.startswith(_GZIP):
         yield from _unpacked("unpacked", partial(gzip.open, path, "rb"), depth)
-    elif head.startswith(_ZIP) and zipfile.is_zipfile(path):
+    elif head.startswith(_ZIP):
         with zipfile.ZipFile(path) as archive:
             for name in archive.namelist():
                 yield from _unpacked(f"member {name}", partial(archive.open, name), depth)
@@ -63,7 +65,7 @@ def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
 def _unpacked(name: str, opened: Callable[[], Any], depth: int) -> Iterator[Part]:
     with opened() as stream:
         head = stream.read(16)
-    if not head.startswith((_SQLITE, _PARQUET, _GZIP, _ZIP, *_OPAQUE)):
+    if not head.startswith((_SQLITE, _PARQUET, _GZIP, *_ZIP, *_OPAQUE)):
         with opened() as stream:
             yield name, _chunks(stream)
         return
@@ -101,14 +103,18 @@ def _database(path: Path) -> sqlite3.Connection:
 
 def _cells(database: sqlite3.Connection, table: str) -> Iterator[bytes]:
     quoted = table.replace('"', '""')
-    lines = bytearray()
+    lines, packed = bytearray(), False
     for row in database.execute(f'SELECT * FROM "{quoted}"'):
         for cell in row:
-            lines += (cell if isinstance(cell, bytes) else str(cell).encode()) + b"\n"
+            data = cell if isinstance(cell, bytes) else str(cell).encode()
+            packed = packed or data.startswith(_PACKED)
+            lines += data + b"\n"
         if len(lines) >= CHUNK:
             yield bytes(lines)
             lines.clear()
     yield bytes(lines)
+    if packed:
+        raise Opaque
 
 
 def _columns(path: Path) -> Iterator[Part]:
@@ -121,8 +127,13 @@ def _columns(path: Path) -> Iterator[Part]:
 
 
 def _cells_of(file: Any, column: str) -> Iterator[bytes]:
+    packed = False
     for batch in file.iter_batches(batch_size=1024, columns=[column]):
-        yield b"\n".join(map(_cell, batch.column(0).to_pylist())) + b"\n"
+        cells = [_cell(value) for value in batch.column(0).to_pylist()]
+        packed = packed or any(cell.startswith(_PACKED) for cell in cells)
+        yield b"\n".join(cells) + b"\n"
+    if packed:
+        raise Opaque
 
 
 def _cell(value: Any) -> bytes:

@@ -1,22 +1,22 @@
 """Find many values in a stream of bytes, all forms in one go, in memory that does not grow with the stream.
 
-Three views of the stream are searched: as it is, without white space (a value broken over lines), and bare.
+Four views of the stream are searched: as it is, without white space (a value broken over lines), with its escapes
+undone (`sm_ops.leaks.escapes`), and the last made bare.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick
 
-from sm_ops.leaks.forms import SEPARATOR_FREE, UTF16, bare, bare_bytes, everywhere, reach, spelt
+from sm_ops.leaks.escapes import Unescaper
+from sm_ops.leaks.forms import ESCAPED, SEPARATOR_FREE, UTF16, bare, bare_bytes, everywhere, reach, spelt
 
 _SPACE = b" \t\n\r\f\v"
-_BEFORE, _AFTER = 6, 2
-_OPEN = re.compile(rb"(?:\\[bfnrt]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})\Z")  # escapes end in letters but are edges
+_BEFORE, _AFTER = 2, 2
 _WORD = frozenset(b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _DIGITS = frozenset(b"0123456789")
 _HEX = frozenset(b"0123456789abcdefABCDEF_")
@@ -53,22 +53,30 @@ class Scanner:
         self._needles, self._joined = _Needles(needles), _Needles(joined)
 
     def scan(self, chunks: Iterable[bytes]) -> Hits:
-        """Occurrences in one stream by value and form; `separator-free` only where a value is in no other form."""
-        plain, unbroken, joined = _View(self._needles), _View(self._needles), _View(self._joined)
+        """Occurrences in one stream by value and form; each view tells only of values that no view before it has."""
+        plain, unbroken, undone = (_View(self._needles) for _ in range(3))
+        joined, escapes = _View(self._joined), Unescaper()
         broken, partial = False, b""
         for chunk in chunks:
             plain.feed(chunk)
             tight = chunk.translate(None, _SPACE)
             broken = broken or len(tight) < len(chunk)
             unbroken.feed(tight)
-            whole, partial = _whole_characters(partial + chunk)
+            text = escapes.feed(chunk)
+            undone.feed(text, same=not escapes.changed)
+            whole, partial = _whole_characters(partial + text)
             joined.feed(bare_bytes(whole))
-        joined.feed(bare_bytes(partial))
-        for view in (plain, unbroken, joined):
+        text = escapes.feed(b"", last=True)
+        undone.feed(text, same=not escapes.changed)
+        joined.feed(bare_bytes(partial + text))
+        for view in (plain, unbroken, undone, joined):
             view.feed(b"", last=True)
         hits: Hits = dict(plain.words + plain.hits)
+        unescaped: Counter[tuple[int, str]] = Counter()
+        for (value, _), count in (undone.words + undone.hits).items():
+            unescaped[value, ESCAPED] += count
         seen = {value for value, _ in hits}
-        for found in (unbroken.hits if broken else {}, joined.hits):
+        for found in (unbroken.hits if broken else {}, unescaped, joined.hits):
             hits |= {key: count for key, count in found.items() if key[0] not in seen}
             seen |= {value for value, _ in found}
         return hits
@@ -94,13 +102,14 @@ class _View:
         self._tail = b""
         self._counted = 0  # occurrences that end up to here in the tail were counted
 
-    def feed(self, data: bytes, last: bool = False) -> None:
-        """Go on with the next bytes."""
+    def feed(self, data: bytes, last: bool = False, same: bool = False) -> None:
+        """Go on with the next bytes; they are not searched if another view has the same up to here."""
         if self._needles.automaton is None:
             return
         buffer = self._tail + data
         end_of_view = len(buffer) if last else max(self._counted, len(buffer) - _AFTER)
-        for number, start, end in self._needles.automaton.find_matches_as_indexes(buffer, overlapping=True):
+        found = [] if same else self._needles.automaton.find_matches_as_indexes(buffer, overlapping=True)
+        for number, start, end in found:
             if self._counted < end <= end_of_view:
                 for mark in self._needles.marks[number]:
                     if not mark.word:
@@ -117,12 +126,11 @@ def _is_word(data: bytes, start: int, end: int, form: str) -> bool:
     if form == UTF16:
         before, after = data[max(0, start - 2) : start], data[end : end + 2]
         return not any(len(side) == 2 and side[1] == 0 and side[0] in _WORD for side in (before, after))
-    escaped = form in ("json", "percent") and data[start] in b"\\%"  # its neighbours may be parts of escapes
-    return escaped or (_open_before(data, start) and _open_after(data, end))
+    return _open_before(data, start) and _open_after(data, end)
 
 
 def _open_before(data: bytes, start: int) -> bool:
-    if start == 0 or _OPEN.search(data, max(0, start - _BEFORE), start):
+    if start == 0:
         return True
     first, before = data[start], data[start - 1]
     if first >= 128:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 
@@ -70,6 +71,29 @@ def test_leaks_are_found_in_own_stores_and_given_paths(doctor, home, tmp_path):
     one = doctor("--leaks", "--dataset", "mapped")
     assert one.returncode == 0, "the other dataset's values are not searched"
     assert "values: 1 searched" in one.stdout
+
+
+@pytest.mark.unit
+def test_what_could_not_be_read_ends_with_another_code(doctor, home):
+    (home / "a\x1b[2J\nfound: nothing.xz").write_bytes(b"\xfd7zXZ\0")
+    (home / "link").symlink_to("nowhere")
+    done = doctor("--leaks")
+    assert done.returncode == 2, done.stderr
+    assert "not followed: 1 links, 0 pipes" in done.stdout
+    assert done.stdout.splitlines()[-2:] == [
+        f"not read: {home}/a\\x1b[2J\\nfound: nothing.xz (packed in a way that is not looked into)",
+        "found: nothing in what could be read",
+    ]
+    (home / os.fsdecode(b"a\xff\x1b")).write_text(SECRET)
+    done = doctor("--leaks")
+    assert done.returncode == 3, "a leak weighs more"
+    assert f"  {home}/a\\udcff\\x1b (bytes): 1 values as raw, 1 times" in done.stdout
+
+
+@pytest.mark.unit
+def test_long_values_are_said_to_be_cut(doctor, home):
+    Vault(home / "vault").add_values("known", [("ADDRESS", "long " * 50)])
+    assert "cut: 1 values are long and searched by their first 200 characters" in doctor("--leaks").stdout
 
 
 @pytest.mark.unit

@@ -8,6 +8,8 @@ import io
 import json
 import os
 import random
+import resource
+import socket
 import sqlite3
 import tracemalloc
 import zipfile
@@ -20,6 +22,7 @@ import pytest
 from independent import forms, search
 
 from sm_ops.leaks import Leaks, find_leaks
+from sm_ops.leaks.escapes import Unescaper, unescape
 from sm_ops.leaks.forms import reach
 
 pytestmark = pytest.mark.unit
@@ -94,6 +97,74 @@ def test_values_joined_otherwise_are_found(tmp_path, value):
     leaks = find_leaks([tmp_path], [value])
     assert {Path(hit.place).name for hit in leaks.findings} == {"0.txt", "1.txt", "2.txt"}
     assert any(hit.form == "separator-free" for hit in leaks.findings)
+
+
+def lower_then_upper(text: str) -> str:
+    """Every second UTF-16 unit escaped in upper-case hex, whatever it is, the others in lower case."""
+    units = text.encode("utf-16-be").hex()
+    fours = [units[n : n + 4] for n in range(0, len(units), 4)]
+    return "".join(f"\\u{unit.upper() if n % 2 else unit}" for n, unit in enumerate(fours))
+
+
+EMOJI = "예시🙂 Ann@example.com"
+ESCAPED = {
+    "upper and lower": lower_then_upper(EMOJI),
+    "one ASCII character": EMOJI.replace("@", "\\u0040"),
+    "JSON in JSON": json.dumps(json.dumps(json.dumps(EMOJI))),
+    "HTML": "".join(f"&#{ord(sign)};" if n % 2 else f"&#x{ord(sign):X};" for n, sign in enumerate(EMOJI)),
+    "HTML twice": EMOJI.encode("ascii", "xmlcharrefreplace").decode().replace("&", "&amp;"),
+    "bytes as printed": repr(EMOJI.encode()),
+    "percent, mixed": "".join(f"%{byte:02x}" if byte % 3 else f"%{byte:02X}" for byte in EMOJI.encode()),
+}
+
+
+@pytest.mark.parametrize("how", ESCAPED)
+def test_a_value_is_found_whatever_was_escaped(tmp_path, how):
+    for shift in (400, 17, 1):  # also across the edge between two chunks
+        (tmp_path / "a.txt").write_text("." * ((1 << 20) - shift) + ESCAPED[how] + "...")
+        (hit,) = find_leaks([tmp_path], [EMOJI, "absent@example.com"]).findings
+        assert (hit.form, hit.values, hit.occurrences) == ("escaped", 1, 1)
+
+
+def test_escapes_are_undone_alike_in_chunks_of_any_size():
+    draw = random.Random(2)
+    pieces = [*ESCAPED.values(), "\\\\n", "%4", "&amp", "\\ud83d", "\\", "\\u12", "x", "&#9999999;", "\\x4"]
+    for _ in range(300):
+        data = "".join(draw.choices(pieces, k=6)).encode()
+        escapes, undone, start = Unescaper(), b"", 0
+        while start < len(data):
+            end = start + draw.randrange(1, 40)
+            undone += escapes.feed(data[start:end])
+            start = end
+        assert undone + escapes.feed(b"", last=True) == unescape(data)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("1985-03-12", "born 1985.03.12."), ("1985-03-12", "(19850312)"), ("1985.03.12", "1985/03/12 "),
+        (PHONE, "０１０－００００－４７１１"), (PHONE, "Tel.０１０ 0000 4711"), ("Ann Muster", "ＡＮＮ＿ＭＵＳＴＥＲ"),
+        (PHONE, r"\u0030\u0031\u0030_0000_4711"),
+    ],
+)  # fmt: skip
+def test_other_separators_and_widths_are_found(tmp_path, value, written):
+    (tmp_path / "a.txt").write_text(written)
+    assert [hit.form for hit in find_leaks([tmp_path], [value]).findings] == ["separator-free"]
+
+
+def test_a_date_without_separators_counts_only_as_a_whole_number(tmp_path):
+    (tmp_path / "a.txt").write_text(
+        "0.19850312 119850312 198503120 a19850312 19850312f 1985.03.121 1985 0312 _1985_03_12"
+    )
+    assert not find_leaks([tmp_path], ["1985-03-12"])
+
+
+def test_other_encodings_are_found(tmp_path):
+    (tmp_path / "0.txt").write_bytes(f"이름 {NAME}은".encode("cp949"))
+    for phase in range(3):
+        (tmp_path / f"{phase + 1}.txt").write_bytes(base64.b64encode(b"." * phase + KOREAN.encode("utf-16-le") + b"x"))
+    found = [(Path(hit.place).name, hit.form) for hit in find_leaks([tmp_path], [NAME, KOREAN]).findings]
+    assert found == [("0.txt", "cp949"), *((f"{n}.txt", "base64") for n in (1, 2, 3))]
 
 
 def test_base64_in_every_phase_and_line_length(tmp_path):
@@ -225,12 +296,62 @@ def test_what_cannot_be_read_is_told_apart(tmp_path):
     (tmp_path / "broken.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 200)
     (tmp_path / "broken.parquet").write_bytes(b"PAR1" + b"\xff" * 200)
     (tmp_path / "a.xz").write_bytes(b"\xfd7zXZ\0" + b"\0" * 20)
+    zipped(tmp_path / "cut.zip", {"a.txt": os.urandom(5000), "b.txt": b""})
+    (tmp_path / "cut.zip").write_bytes((tmp_path / "cut.zip").read_bytes()[:4000])
+    database(tmp_path / "cells.db", ["x", sound])
+    database(tmp_path / "text.db", ["PAR1 BZh9 PK"])
+    pq.write_table(pa.table({"packed": [sound]}), tmp_path / "cells.parquet")
     (tmp_path / "fine.txt").write_text(PHONE)
-    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "PK.txt").write_text("PK is no archive")
     leaks = find_leaks([tmp_path], VALUES)
-    assert {Path(place).name for place in leaks.unread} == {"cut.gz", "broken.db", "broken.parquet", "a.xz"}
-    assert "packed" in leaks.unread[str(tmp_path / "a.xz")]
+    assert {Path(place).name for place in leaks.unread} == {
+        "cut.gz", "cut.zip", "broken.db", "broken.parquet", "a.xz", "cells.db", "cells.parquet",
+    }  # fmt: skip
+    for name in ("a.xz", "cells.db", "cells.parquet"):
+        assert "packed" in leaks.unread[str(tmp_path / name)]
     assert [Path(hit.place).name for hit in leaks.findings] == ["fine.txt"]
+
+
+def test_what_was_read_before_the_damage_counts(tmp_path):
+    packed = gzip.compress(PHONE.encode() + os.urandom(3 << 20))
+    (tmp_path / "cut.gz").write_bytes(packed[: 2 << 20])
+    leaks = find_leaks([tmp_path], VALUES)
+    assert "unpacked" in {hit.part for hit in leaks.findings}
+    assert len(leaks.unread) == 1
+
+
+def test_what_may_not_be_read_is_told_apart(tmp_path, monkeypatch):
+    for name in ("closed", "open"):
+        (tmp_path / name).mkdir()
+    for name in ("closed/a.txt", "open/a.txt", "open/forbidden.txt"):
+        (tmp_path / name).write_text(PHONE)
+    scan, opened = os.scandir, Path.open
+
+    def scandir(path):
+        if os.fspath(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", os.fspath(path))
+        return scan(path)
+
+    def open_file(path, *arguments, **settings):
+        if path.name == "forbidden.txt":
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *arguments, **settings)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    monkeypatch.setattr(Path, "open", open_file)
+    leaks = find_leaks([tmp_path], VALUES)
+    assert set(leaks.unread) == {str(tmp_path / "closed"), str(tmp_path / "open" / "forbidden.txt")}
+    assert [hit.place for hit in leaks.findings] == [str(tmp_path / "open" / "a.txt")]
+
+
+def test_links_pipes_and_sockets_are_counted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    os.mkfifo("pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    with socket.socket(socket.AF_UNIX) as opened:
+        opened.bind("socket")
+        leaks = find_leaks([tmp_path], VALUES)
+    assert (leaks.files, leaks.links, leaks.special, leaks.unread) == (3, 1, 2, {})
 
 
 # ---- short values and chance ---------------------------------------------------------------------------
@@ -272,7 +393,7 @@ def test_short_values_count_as_whole_words_alone(tmp_path, value):
 def test_half_a_character_can_be_searched(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps({"name": "broken \ud83d here"}))
     (hit,) = find_leaks([tmp_path], ["broken \ud83d here"]).findings
-    assert hit.form == "json"
+    assert hit.form == "escaped"
 
 
 def test_values_that_stand_in_any_text_are_not_searched_but_counted(tmp_path):
@@ -286,6 +407,7 @@ def test_hashes_numbers_and_random_bytes_are_clean(tmp_path):
     """Many dates, phone numbers and names against megabytes of what looks random: no hit by chance."""
     draw = random.Random(11)
     values = [f"{draw.randrange(1950, 2010)}{draw.randrange(1, 13):02d}{draw.randrange(1, 29):02d}" for _ in range(300)]
+    values += [f"{date[:4]}-{date[4:6]}-{date[6:]}" for date in values]
     values += [f"010-{draw.randrange(10**4):04d}-{draw.randrange(10**4):04d}" for _ in range(300)]
     values += [f"{draw.choice('김이박최')}{chr(draw.randrange(0xAC00, 0xD7A3))}{chr(draw.randrange(0xAC00, 0xD7A3))}"
                for _ in range(300)]  # fmt: skip
@@ -346,6 +468,26 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.1 * peaks[0] < 30 << 20
+
+
+def test_long_values_are_searched_by_their_head_in_bounded_memory(tmp_path):
+    draw = random.Random(4)
+    long = ["-- " + "".join(chr(draw.randrange(0xAC00, 0xD7A3)) for _ in range(400_000)) for _ in range(2)]
+    (tmp_path / "a.txt").write_text(long[0][:300])
+    (tmp_path / "b.txt").write_text(long[1][:150])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    leaks = find_leaks([tmp_path], [*long, "x" * 200])
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
+    assert [(Path(hit.place).name, hit.form) for hit in leaks.findings] == [("a.txt", "raw")]
+    assert (leaks.searched, leaks.cut) == (3, 2)
+
+
+def test_many_long_values_are_searched_in_turns(tmp_path, monkeypatch):
+    monkeypatch.setattr("sm_ops.leaks.search._GROUP_CHARACTERS", 50)
+    values = [f"person{number}@example.com" for number in range(9)]
+    (tmp_path / "a.txt").write_text(" ".join(values))
+    (hit,) = find_leaks([tmp_path], [*values, "long " * 30]).findings
+    assert hit.values == 9
 
 
 def test_more_values_than_one_automaton_holds(tmp_path, monkeypatch):
