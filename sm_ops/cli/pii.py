@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 import tempfile
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -23,12 +25,16 @@ _CONFIRMATION = "the mapping is the secret"
 File = Annotated[Path, typer.Argument(help="Records, JSONL or Parquet, or plain text (.txt).", metavar="FILE")]
 Out = Annotated[Path, typer.Option("--out", help="File to write, of the same kind as FILE.")]
 PredictionsOption = Annotated[
-    Path | None, typer.Option("--predictions", help="An extractor's rows {id, prediction, parse_success}.")
+    list[Path] | None, typer.Option("--predictions", help="An extractor's rows {id, prediction, parse_success}.")
+]
+AllowMissing = Annotated[
+    bool, typer.Option("--allow-missing", help="Let records without a row in --predictions pass; they are counted.")
 ]
 Known = Annotated[
-    str | None, typer.Option("--known-values", help="vault:NAME, or a file with rows TYPE<TAB>VALUE.", metavar="FROM")
+    list[str] | None,
+    typer.Option("--known-values", help="vault:NAME, or a file with rows TYPE<TAB>VALUE.", metavar="FROM"),
 ]
-DetectorName = Annotated[str | None, typer.Option("--detector", help="A detector; see sm-ops ls detector.")]
+DetectorName = Annotated[list[str] | None, typer.Option("--detector", help="A detector; see sm-ops ls detectors.")]
 OwnLabels = Annotated[
     bool, typer.Option("--labels", help="The records' own spans and entities; the default when nothing else is named.")
 ]
@@ -55,6 +61,7 @@ def mask(
     file: File,
     out: Out,
     predictions: PredictionsOption = None,
+    allow_missing: AllowMissing = False,
     known_values: Known = None,
     detector: DetectorName = None,
     labels: OwnLabels = False,
@@ -72,27 +79,38 @@ def mask(
 ) -> None:
     """Replace values by tokens such as [PERSON_1]; the way back goes to the vault."""
     from sm_ops.core.errors import InputError
-    from sm_ops.pii.corpus import Masking, mask_file, published
+    from sm_ops.pii.corpus import Masking, finish_killed, mask_file, published
 
     if vault is not None and mapping is not None:
         raise InputError("two-places", "--vault and --mapping are two places for the mappings; choose one.")
-    _check_places(file, out, predictions, known_values, mapping)
-    place = str(mapping) if mapping else f"dataset {vault or _dataset_name(out)!r} of the vault"
-    store = _mapping_file(mapping, file, replace) if mapping else _vault_writer(vault or _dataset_name(out), replace)
-    sources, total = _sources(file, predictions, known_values, detector, labels, label, any_label=False)
+    others = [*(predictions or ()), *(known_values or ())]
+    _check_places(file, out, *others, mapping)
+    store = _mapping_store(mapping, file, others) if mapping else _vault_store(vault, out)
+    sources, total = _sources(
+        file, predictions, allow_missing, known_values, detector, labels, label, keep, any_label=False
+    )
     masking = Masking(sources.finders, sources.known, keep or ())
     if mapping and not understood:
         _confirm(mapping)
-    with _told("records masked", total) as progress, published(out, store) as (unfinished, sink):
+    if finish_killed(out, store.read):
+        _say(f"an earlier run was killed at its end: what it left of {out} is put in its place, and then replaced")
+        replace = True
+    with (
+        _told("records masked", total) as progress,
+        published(out, store.write(replace)) as (unfinished, sink),
+    ):
         mask_file(file, unfinished, masking, sink, progress)
-    print(out)
-    _say(f"masked by {sources.said}: {masking.spans:,} places in {masking.records:,} records")
-    _say(f"tokens: {_counts(masking.tokens)}; their spellings are in {place}")
+    _print_result(out)
+    _say(
+        f"masked by {sources.said}: {_number(masking.spans, 'place')} in {masking.masked:,} of "
+        f"{_number(masking.records, 'record')}"
+    )
+    _say(f"tokens: {_counts(masking.tokens)}; their spellings are in {store.said}")
     if masking.left_over:
-        _say(f"{masking.left_over:,} stretches of labelled places that no candidate covers are masked as they stand")
+        left_over = _number(masking.left_over, "stretch", "stretches")
+        _say(f"left over of labelled places by all candidates, and masked as they stand: {left_over}")
     sources.warn()
-    source = f"--mapping {mapping}" if mapping else f"--vault {vault or _dataset_name(out)}"
-    _say(f"next: sm-ops pii restore {out} {source} --out {out.with_name('restored' + out.suffix)}")
+    _say_next("restore", out, *store.option, "--out", out.with_name(f"restored{out.suffix}"))
 
 
 @app.command(
@@ -104,6 +122,9 @@ def restore(
     out: Out,
     vault: VaultName = None,
     mapping: Annotated[Path | None, typer.Option(help="The file that mask --mapping wrote.")] = None,
+    edited: Annotated[
+        bool, typer.Option("--edited", help="The texts were changed on purpose after they were masked.")
+    ] = False,
 ) -> None:
     """Put the spellings back into masked records, any of them in any order; needs the vault's key."""
     from sm_ops.core.errors import InputError
@@ -117,21 +138,27 @@ def restore(
     if vault is None and mapping is None:
         raise InputError("no-mappings", "Name the mappings with --vault NAME; see: sm-ops vault status")
     _check_places(file, out, mapping)
-    mappings = MappingFile(mapping) if mapping else Vault().mappings(vault or "")
+    mappings = MappingFile(mapping) if mapping is not None else Vault().mappings(vault or "")
     total = survey(file, check_texts, distinct=False)
     if file.suffix == ".txt" and total != len(mappings):
         hint = f"{file} has {total} paragraphs, its mappings are of {len(mappings)}; plain text is restored whole."
         raise InputError("other-paragraphs", hint)
     with _told("records restored", total) as progress, whole(out) as unfinished:
-        counts = restore_file(file, unfinished, mappings.get, progress)
-    print(out)
-    _say(f"{counts.restored:,} tokens in {counts.records:,} records restored, to the NFC form of the text")
+        counts = restore_file(file, unfinished, mappings, edited, progress)
+    _print_result(out)
+    restored, records = _number(counts.restored, "token"), _number(counts.records, "record")
+    _say(f"restored, to the NFC form of the text: {restored} in {records}")
+    if counts.changed:
+        _say(f"changed after masking, or masked with other mappings: {_number(counts.changed, 'record')}")
+    if counts.unchecked:
+        unchecked = _number(counts.unchecked, "record")
+        _say(f"not checked, for older mappings do not tell which text they were made for: {unchecked}")
     if counts.unknown:
-        _say(f"{counts.unknown:,} tokens have no spelling in their record's mapping and stay: markers of the source?")
+        _say(f"without a spelling in the mapping, so left (markers of the source?): {_number(counts.unknown, 'token')}")
     if counts.absent:
-        _say(f"{counts.absent:,} tokens of the mappings do not stand in the texts: they were changed after masking")
+        _say(f"in the mappings and no longer in the texts: {_number(counts.absent, 'token')}")
     _say(f"{out} holds personal data again; it is for its owner alone (mode 0600)")
-    last = f"rm {mapping}" if mapping else f"sm-ops vault shred {vault}"
+    last = f"rm {shlex.quote(str(mapping))}" if mapping else f"sm-ops vault shred {vault}"
     _say(f"next: {last} (when nothing masked with these mappings is to be restored any more)")
 
 
@@ -157,7 +184,7 @@ def evaluate(
     result["intervals"] = {name: wilson(k, n) for name, (k, n) in _shares(result).items()}
     shown = json.dumps({**result, "not": NOT}, indent=1) if as_json else "\n".join(_evaluation(result, NOT))
     print(shown)
-    _say(f"next: sm-ops pii mask {records} --predictions {predictions} --out masked{records.suffix}")
+    _say_next("mask", records, "--predictions", predictions, "--out", f"masked{records.suffix}")
 
 
 @app.command(epilog="Examples: sm-ops pii generate --out documents | sm-ops pii generate --out large --scale 2")
@@ -175,7 +202,7 @@ def generate(
         told = (f"{name} {own['records']:,} ({own['negative']:,} negative)" for name, own in languages.items())
         _say(f"{partition}: {', '.join(told)}")
     _say(f"{manifest['records']:,} documents; README.md says what they are, manifest.json what was checked")
-    _say(f"next: sm-ops pii mask {out / 'test.jsonl'} --out masked.jsonl")
+    _say_next("mask", out / "test.jsonl", "--out", "masked.jsonl")
 
 
 @app.command(
@@ -186,6 +213,7 @@ def scrub(
     file: File,
     out: Out,
     predictions: PredictionsOption = None,
+    allow_missing: AllowMissing = False,
     known_values: Known = None,
     detector: DetectorName = None,
     labels: OwnLabels = False,
@@ -196,13 +224,15 @@ def scrub(
     from sm_ops.pii.files import whole
     from sm_ops.pii.scrub import Scrubbing, scrub_file
 
-    _check_places(file, out, predictions, known_values)
-    sources, total = _sources(file, predictions, known_values, detector, labels, label, any_label=True)
+    _check_places(file, out, *(predictions or ()), *(known_values or ()))
+    sources, total = _sources(
+        file, predictions, allow_missing, known_values, detector, labels, label, keep, any_label=True
+    )
     scrubbing = Scrubbing(sources.finders, sources.known, keep or ())
     with _told("records scrubbed", total) as progress, whole(out) as unfinished:
         scrub_file(file, unfinished, scrubbing, progress)
-    print(out)
-    _say(f"scrubbed by {sources.said}: {_counts(scrubbing.removed)} in {scrubbing.records:,} records")
+    _print_result(out)
+    _say(f"scrubbed by {sources.said}: {_counts(scrubbing.removed)} in {_number(scrubbing.records, 'record')}")
     sources.warn()
     _say(f"next: read some of {out}: what no source named is still there")
 
@@ -217,54 +247,77 @@ class _Sources:
     finders: list[Any]
     known: Any
     said: str
-    predictions: Any
+    predictions: list[Any]
+    missing: int
+    unseen: set[str]
 
     def warn(self) -> None:
-        """Say what predictions left open."""
-        if self.predictions is None:
-            return
-        given = self.predictions
-        _say(f"predictions: {given.used:,} of {len(given):,} belong to a record of the file")
-        if given.nowhere:
-            _say(f"{given.nowhere:,} of {given.rows:,} predicted rows stand nowhere in their record")
+        """Say what predictions left open, and which keys to keep were in no record."""
+        for given in self.predictions:
+            _say(f"{given.path}: {given.used:,} of {len(given):,} predictions belong to a record of the file")
+            if given.nowhere:
+                _say(f"{given.path}: {given.nowhere:,} of {given.rows:,} predicted rows stand nowhere in their record")
+        if self.missing:
+            _say(f"without a prediction, and masked by what else was named alone: {_number(self.missing, 'record')}")
+        if self.unseen:
+            _say(f"named by --keep, and in no record: {', '.join(sorted(self.unseen))}")
 
 
 def _sources(
     file: Path,
-    predictions: Path | None,
-    known_values: str | None,
-    detector: str | None,
+    predictions: list[Path] | None,
+    allow_missing: bool,
+    known_values: list[str] | None,
+    detectors: list[str] | None,
     labels: bool,
     label: list[str] | None,
+    keep: list[str] | None,
     any_label: bool,
 ) -> tuple[_Sources, int]:
     """The sources that were named, else the records' own labels; and the number of records, each looked at once."""
     from sm_ops.core import registry
     from sm_ops.core.errors import InputError
     from sm_ops.pii.corpus import document, survey
+    from sm_ops.pii.files import Row
     from sm_ops.pii.finders import Detections, Labels, Predictions, known_values_of
 
     own = Labels(_label_names(label), any_label)
-    only_own = not (predictions or known_values or detector)
+    only_own = not (predictions or known_values or detectors)
     labelled = labels or only_own
     if label and not labelled:
         raise InputError("no-labels", "--label speaks of the records' own labels; add --labels to use them too.")
-    total = survey(file, own.look if labelled else document)
+    found = [Predictions(path) for path in predictions or ()]
+    without = array("Q")
+    unseen = set(keep or ())
+
+    def look(row: Row) -> None:
+        own.look(row) if labelled else document(row)
+        unseen.difference_update(row.value)
+        if found and not sum(each.look(row) for each in found):
+            without.append(row.number)
+
+    total = survey(file, look)
     if labelled and not own.count:
         hint = f"{file} has no labels; name what to look for with --predictions, --known-values or --detector."
         raise InputError("no-labels", hint)
-    found = Predictions(predictions) if predictions else None
+    for each in found:
+        if not each.used:
+            raise InputError("no-predictions", f"{each.path} has a row for no record of {file}; is it the right file?")
+    if without and not allow_missing:
+        hint = f"{file} has {len(without):,} of {_number(total, 'record')} without a prediction, the first is record "
+        hint += f"{without[0]}; predict them too, or let them pass with --allow-missing."
+        raise InputError("missing-predictions", hint)
     finders = [own] if labelled else []
-    finders += [found] if found else []
-    finders += [Detections(registry.load("detector", detector).load({}))] if detector else []
+    finders += found
+    finders += [Detections(registry.load("detector", name).load({})) for name in detectors or ()]
     known = known_values_of(known_values) if known_values else None
     said = [
         *(["the records' own labels"] if labelled else []),
-        *([str(predictions)] if predictions else []),
-        *([f"the detector {detector}"] if detector else []),
-        *([known_values] if known_values else []),
+        *map(str, predictions or ()),
+        *(f"the detector {name}" for name in detectors or ()),
+        *(known_values or ()),
     ]
-    return _Sources(finders, known, ", ".join(said), found), total
+    return _Sources(finders, known, ", ".join(said), found, len(without), unseen), total
 
 
 def _label_names(given: list[str] | None) -> dict[str, str | None]:
@@ -276,7 +329,9 @@ def _label_names(given: list[str] | None) -> dict[str, str | None]:
         name, sign, type_ = each.rpartition("=")
         if not (name and sign) or type_ not in (*TYPES, "-"):
             raise InputError("label", f"--label {each}: write LABEL=TYPE with one of {', '.join(TYPES)}, or LABEL=-.")
-        names[name] = None if type_ == "-" else type_
+        own = None if type_ == "-" else type_
+        if names.setdefault(name, own) != own:
+            raise InputError("label", f"--label {name} is given twice, for different types; keep one of them.")
     return names
 
 
@@ -288,11 +343,24 @@ def _check_places(file: Path, out: Path, *others: Path | str | None) -> None:
     from sm_ops.core.errors import InputError
     from sm_ops.core.fs import check_outputs
     from sm_ops.pii.files import SUFFIXES
+    from sm_ops.pii.mapping_file import is_mapping_file
 
     if file.suffix not in SUFFIXES:
         hint = f"{file}: the name of a file that is read here ends in {', '.join(SUFFIXES)}."
         raise InputError("suffix", hint)
     check_outputs([out], [file, *(Path(each) for each in others if each)], (file.suffix,))
+    if is_mapping_file(out):
+        hint = f"{out} holds mappings, perhaps the only way back from what was masked with them; choose another --out."
+        raise InputError("output-is-mapping", hint)
+
+
+class _Store(NamedTuple):
+    """Where mappings go: how it is opened to read, and (whether what is there may be replaced) to write."""
+
+    said: str
+    option: tuple[str, str]
+    read: Callable[[], AbstractContextManager[Any]]
+    write: Callable[[bool], AbstractContextManager[Any]]
 
 
 def _dataset_name(out: Path) -> str:
@@ -303,32 +371,31 @@ def _dataset_name(out: Path) -> str:
     return out.stem
 
 
-def _vault_writer(name: str, replace: bool) -> AbstractContextManager[Any]:
-    from sm_ops.core.errors import InputError
+def _vault_store(name: str | None, out: Path) -> _Store:
     from sm_ops.vault import Vault
 
+    name = _dataset_name(out) if name is None else name
     vault = Vault()
-    try:
-        if name in vault.names() and not replace:
-            vault.mappings(name).close()
-            hint = f"The vault has mappings {name!r}, the only way back from what was masked with them; choose another "
-            raise InputError("mappings-there", hint + "--vault NAME, or give them up with --replace.")
-    except InputError as error:
-        if error.code != "no-mappings":
-            raise
-    return vault.writer(name)
+    vault.names()  # refuses where there is no vault, before work begins
+    return _Store(
+        f"dataset {name!r} of the vault",
+        ("--vault", name),
+        lambda: vault.mappings(name),
+        lambda replace: vault.writer(name, replace=replace),
+    )
 
 
-def _mapping_file(path: Path, file: Path, replace: bool) -> AbstractContextManager[Any]:
-    from sm_ops.core.errors import InputError
+def _mapping_store(path: Path, file: Path, others: Sequence[Path | str]) -> _Store:
     from sm_ops.core.fs import check_outputs
-    from sm_ops.pii.mapping_file import writing_mappings
+    from sm_ops.pii.mapping_file import MappingFile, writing_mappings
 
-    check_outputs([path], [file], (".jsonl",))
-    if path.exists() and not replace:
-        hint = f"{path} is there, perhaps the only way back from what was masked with it; choose another name, or give "
-        raise InputError("mappings-there", hint + "it up with --replace.")
-    return writing_mappings(path)
+    check_outputs([path], [file, *map(Path, others)], (".jsonl",))
+    return _Store(
+        str(path),
+        ("--mapping", str(path)),
+        lambda: MappingFile(path),
+        lambda replace: writing_mappings(path, replace),
+    )
 
 
 def _confirm(mapping: Path) -> None:
@@ -372,6 +439,29 @@ def _made_once(out: Path, make: Callable[[Path], dict[str, Any]], seed: int, sca
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr)
+
+
+def _say_next(command: str, *words: Path | str) -> None:
+    _say(f"next: sm-ops pii {command} {shlex.join(map(str, words))}")
+
+
+def _print_result(out: Path) -> None:
+    """Print where the result is; a failure to do so does not undo it, and says so."""
+    from sm_ops.core.errors import InputError
+
+    try:
+        print(out, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        with suppress(OSError):
+            sys.stdout.close()
+        hint = f"{out} is written, whole, and need not be made again; but standard output took no line that says so."
+        raise InputError("output", hint) from None
+
+
+def _number(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 @contextmanager

@@ -11,8 +11,9 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from heapq import merge
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -20,20 +21,21 @@ from typing import Any, NamedTuple, Protocol
 from sm_ops.core.errors import InputError
 from sm_ops.data.records import ROLES
 from sm_ops.pii import errors
-from sm_ops.pii.files import TEXT_KEYS, Json, Row, rows, texts, whole, writing
+from sm_ops.pii.files import TEXT_KEYS, Json, Row, abandoned, locked, paragraph_id, rows, texts, whole, writing
 from sm_ops.pii.known import KnownValues
 from sm_ops.pii.lookup import Index, row_of
-from sm_ops.pii.matching import Source, occurrences
+from sm_ops.pii.matching import Source, occurrences, stands_in
 from sm_ops.pii.places import left_over
 from sm_ops.pii.replacement import TOKEN, Masked, Span, leftmost, masked, rank, replace, restore
 from sm_ops.pii.rows import Pair
-from sm_ops.pii.text import normalise_source
+from sm_ops.pii.text import SURROGATE, normalise_source
 
 KEPT = ("id", *TEXT_KEYS, "messages", "lang", "group")
 """The keys of a record that a masked one has, besides `spans`: all others may hold values."""
 _BATCH = 32
 _BATCH_SIZE = 1 << 18
 _SHORT = 5
+_NO_MAPPINGS = {"no-file", "no-mappings", "shredded", "unknown-dataset"}
 Progress = Callable[[int], None]
 
 
@@ -62,8 +64,18 @@ class Finder(Protocol):
 class MappingSink(Protocol):
     """Where mappings go."""
 
-    def add(self, record_id: str, mapping: dict[str, str]) -> None:
-        """Keep the mapping of one record."""
+    def add(self, record_id: str, mapping: dict[str, str], digest: str) -> None:
+        """Keep the mapping of one record, and the digest of its masked texts."""
+        ...
+
+
+class MappingSource(Protocol):
+    """Where mappings come from."""
+
+    def __len__(self) -> int: ...
+
+    def get_with_digest(self, record_id: str) -> tuple[dict[str, str], str]:
+        """What a sink was given for a record, "" for no digest; `InputError` for an id that it was not."""
         ...
 
 
@@ -75,6 +87,7 @@ class Masking:
     known: KnownValues | None = None
     keep: Collection[str] = ()
     records: int = 0
+    masked: int = 0
     spans: int = 0
     tokens: Counter[str] = field(default_factory=Counter)
     left_over: int = 0
@@ -146,8 +159,12 @@ def mask_file(path: Path, out: Path, masking: Masking, sink: MappingSink, progre
     with writing(out, path, (*KEPT, *masking.keep, "spans")) as write:
         for each, found in searched(path, masking.finders, progress):
             result = mask_texts(each.texts, found, masking)
-            sink.add(each.row.id, result.mapping)
-            write(_masked_row(each, result, masking.keep))
+            row = _masked_row(each, result, masking.keep)
+            spellings = [(type_of_token(token), spelling) for token, spelling in result.mapping.items()]
+            candidates = dict.fromkeys([*spellings, *(pair for part in found for pair in part.pairs)])
+            refuse_values_elsewhere(each.row, row, candidates, masking.known)
+            sink.add(each.row.id, result.mapping, text_digest(texts(row)))
+            write(row)
 
 
 def searched(path: Path, finders: Sequence[Finder], progress: Progress) -> Iterator[tuple[Document, list[Found]]]:
@@ -194,6 +211,7 @@ def mask_texts(given: Sequence[str], found: Sequence[Found], masking: Masking) -
         start += len(text)
     result = replace("".join(given), spans)
     masking.records += 1
+    masking.masked += bool(result.spans)
     masking.spans += len(result.spans)
     masking.tokens.update(map(type_of_token, result.mapping))
     return result
@@ -233,7 +251,6 @@ def _masked_row(each: Document, result: Masked, keep: Collection[str]) -> Json:
             span = next(ahead, None)
         at, start = end + shift, end
         contents.append(result.text[begin:at])
-    refuse_values_elsewhere(each.row, row, result.mapping.values())
     return {**with_texts(row, contents, ("role",)), "spans": spans}
 
 
@@ -249,38 +266,92 @@ def with_texts(row: Json, contents: Sequence[str], keep: Collection[str] | None 
     return {**row, "messages": messages}
 
 
-def refuse_values_elsewhere(given: Row, row: Json, spellings: Iterable[str]) -> None:
-    """Refuse a key that is kept and holds what is masked in the text: all of it, or a value that is not short."""
-    kept = [key for key in row if key not in (*TEXT_KEYS, "messages")]
-    others = [(key, unicodedata.normalize("NFC", text)) for key in kept for text in _strings(row[key])]
-    for spelling in spellings:
-        for key, text in others:
-            if spelling == text or (len(spelling) >= _SHORT and spelling in text):
-                raise given.refused(f"{key!r} holds a value that is masked in its text; leave it out or change it")
+def refuse_values_elsewhere(given: Row, row: Json, candidates: Collection[Pair], known: KnownValues | None) -> None:
+    """Refuse a kept key in which a candidate of its record, or any known value, stands by the matcher's rules.
+
+    Numbers count as they are written, and so do the names of keys; long candidates are found in any letter case.
+    """
+    for key, value in row.items():
+        if key in (*TEXT_KEYS, "messages", "spans") or (key == "id" and value == paragraph_id(given.number)):
+            continue
+        if any(_holds(text, candidates, known) for text in _strings(value)):
+            raise given.refused(f"{key!r} holds a value that is masked; leave it out or change it")
+        if key not in KEPT and _holds(key, candidates, known):
+            raise given.refused("the name of a kept key holds a value that is masked; leave the key out")
+
+
+def _holds(text: str, candidates: Collection[Pair], known: KnownValues | None) -> bool:
+    source = Source(unicodedata.normalize("NFC", SURROGATE.sub("\ufffd", text)))
+    if known is not None and any(True for _ in known.matches(source)):
+        return True
+    folded = Source(source.text.casefold())
+    return any(
+        stands_in(source, type_, value) or (len(value) >= _SHORT and stands_in(folded, type_, value.casefold()))
+        for type_, value in candidates
+    )
 
 
 def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
+    if isinstance(value, dict):
         for key, inner in value.items():
             yield key
             yield from _strings(inner)
     elif isinstance(value, list):
         for inner in value:
             yield from _strings(inner)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
+
+
+def text_digest(given: Sequence[str]) -> str:
+    """What tells the masked texts of a record from all others: 128 bits of BLAKE2b, hexadecimal."""
+    digest = blake2b(digest_size=16)
+    for text in given:
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
 
 
 @contextmanager
 def published(out: Path, store: AbstractContextManager[MappingSink]) -> Iterator[tuple[Path, MappingSink]]:
     """Where to write a masked file, and its mappings: both take their places when the block ends, or none does.
 
-    The mappings go first, and before them an older `out` is removed: at no moment does a masked file stand beside
-    mappings that are not its own.
+    The mappings go first. A run that is killed before its file follows leaves it, whole, for `finish_killed`; beside
+    these mappings an older `out` is known by its digests.
     """
-    with whole(out) as unfinished, store as sink:
+    with ExitStack() as until_renamed, whole(out) as unfinished, store as sink:
         yield unfinished, sink
-        out.unlink(missing_ok=True)
+        until_renamed.enter_context(locked(unfinished))
+
+
+def finish_killed(out: Path, open_mappings: Callable[[], AbstractContextManager[MappingSource]]) -> bool:
+    """Put in its place what a run left that was killed between its mappings and its file; whether there was one."""
+    for left in abandoned(out):
+        try:
+            with open_mappings() as mappings:
+                fits = _fits(left, mappings)
+        except InputError as error:
+            if error.code not in _NO_MAPPINGS:
+                raise
+            return False
+        if fits:
+            left.replace(out)
+            return True
+    return False
+
+
+def _fits(path: Path, mappings: MappingSource) -> bool:
+    """Whether a file has exactly the records of the mappings, each with the text that they were made for."""
+    count = 0
+    try:
+        for row in rows(path):
+            check_texts(row)
+            if mappings.get_with_digest(row.id)[1] != text_digest(texts(row.value)):
+                return False
+            count += 1
+    except InputError:
+        return False
+    return count == len(mappings)
 
 
 # ---- restoring -----------------------------------------------------------------------------------------
@@ -288,41 +359,54 @@ def published(out: Path, store: AbstractContextManager[MappingSink]) -> Iterator
 
 @dataclass
 class Restoring:
-    """What restoring came to, in counts; `unknown` tokens have no spelling, `absent` ones stand in no text."""
+    """What restoring came to, in counts; `unknown` tokens have no spelling, `absent` ones stand in no text.
 
+    The texts of `changed` records are others than those that were masked, those of `unchecked` ones have no digest.
+    """
+
+    edited: bool = False
     records: int = 0
     restored: int = 0
     unknown: int = 0
     absent: int = 0
+    changed: int = 0
+    unchecked: int = 0
 
 
-def restore_file(path: Path, out: Path, get: Callable[[str], dict[str, str]], progress: Progress) -> Restoring:
+def restore_file(path: Path, out: Path, mappings: MappingSource, edited: bool, progress: Progress) -> Restoring:
     """Restore all records of a file, in its order, to a file for its owner alone (mode 0600).
 
-    `get` gives a record's mapping, or raises `InputError`. Every key is kept but `spans`, whose offsets are gone.
+    Every key is kept but `spans`, whose offsets are gone. `InputError` for a record without a mapping, and, unless
+    they were `edited`, for one whose texts are not those that were masked.
     """
-    counts = Restoring()
+    counts = Restoring(edited)
     with writing(out, path, mode=0o600) as write:
         for row in rows(path):
             check_texts(row)
-            contents = _restored(row, get, counts)
+            contents = _restored(row, mappings, counts)
             write({key: value for key, value in with_texts(row.value, contents).items() if key != "spans"})
             progress(row.number + 1)
     return counts
 
 
-def _restored(row: Row, get: Callable[[str], dict[str, str]], counts: Restoring) -> list[str]:
+def _restored(row: Row, mappings: MappingSource, counts: Restoring) -> list[str]:
     given = texts(row.value)
     try:
-        mapping = get(row.id)
+        mapping, digest = mappings.get_with_digest(row.id)
         contents = [restore(text, mapping) for text in given]
     except errors.InputError as error:
-        raise InputError(error.code, f"The mapping of record {row.number} is damaged.") from None
+        raise row.refused("the mapping of its id is damaged; take one from a backup", error.code) from None
     except InputError as error:
         if error.code != "unknown-record":
             raise
         reason = "no mapping has its id; check that it was masked with these mappings and kept its id"
         raise row.refused(reason, error.code) from None
+    counts.unchecked += not digest
+    if digest and digest != text_digest(given):
+        if not counts.edited:
+            reason = "its text is not the one that was masked with these mappings; name its own, or add --edited where "
+            raise row.refused(reason + "the text was changed on purpose", "other-text")
+        counts.changed += 1
     standing = Counter(token for text in given for token in TOKEN.findall(text))
     counts.records += 1
     counts.restored += sum(count for token, count in standing.items() if token in mapping)

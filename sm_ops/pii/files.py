@@ -7,6 +7,7 @@ the file; its id is `paragraph-N`, N from 0. Text is UTF-8, and no line end is c
 from __future__ import annotations
 
 import codecs
+import errno
 import fcntl
 import json
 import os
@@ -16,7 +17,6 @@ from glob import escape
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from sm_ops.core import fs
 from sm_ops.core.errors import InputError
 from sm_ops.pii import errors
 
@@ -29,6 +29,7 @@ _BATCH_SIZE = 1 << 22
 """Characters of text after which a batch of Parquet rows is written, however few they are."""
 _FORMAT = b"sm_ops_format"
 TEXT_KEYS = ("text", "source_text")
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class Row(NamedTuple):
@@ -70,15 +71,16 @@ def rows(path: Path) -> Iterator[Row]:
     return dict(zip(SUFFIXES, (_jsonl, _parquet, _paragraphs), strict=True))[path.suffix](path)
 
 
-def lines(path: Path) -> Iterator[tuple[int, int, str]]:
-    """`(line from 1, byte offset, text with its line end)`; lines end at LF alone."""
+def lines(path: Path, marked: bool = False) -> Iterator[tuple[int, int, str]]:
+    """`(line from 1, byte offset, text with its line end)`; lines end at LF alone; a UTF-8 mark only if `marked`."""
+    marks = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) if marked else _MARKS
     offset = 0
     with path.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
-            if offset == 0 and line.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            if offset == 0 and line.startswith(marks):
                 raise InputError("byte-order-mark", f"{path} begins with a byte order mark; save it as UTF-8 without.")
             try:
-                yield number, offset, line.decode("utf-8")
+                yield number, offset, line.decode("utf-8-sig" if offset == 0 else "utf-8")
             except UnicodeDecodeError as error:
                 hint = f"{path}, line {number}: byte {offset + error.start} of the file is not UTF-8."
                 raise InputError("not-utf8", hint) from None
@@ -97,18 +99,33 @@ def _jsonl(path: Path) -> Iterator[Row]:
 def parsed(line: str, place: str) -> Json:
     """The JSON object of one line; a refusal tells its place and a column at most."""
     try:
-        value = json.loads(line, parse_constant=_no_constant)
+        value = json.loads(line, parse_constant=_no_constant, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise InputError("not-json", f"{place}: not valid JSON at column {error.colno}.") from None
-    except (ValueError, RecursionError):  # NaN, a number of thousands of digits, endless nesting
-        raise InputError("not-json", f"{place}: not valid JSON.") from None
+    except _NoJson as error:
+        raise InputError("not-json", f"{place}: not valid JSON, for {error}.") from None
+    except RecursionError:
+        raise InputError("not-json", f"{place}: its JSON is nested too deep to be read.") from None
+    except ValueError:
+        raise InputError("not-json", f"{place}: its JSON has a number of too many digits to be read.") from None
     if not isinstance(value, dict):
         raise InputError("not-json", f"{place}: the row is no JSON object.")
     return value
 
 
+class _NoJson(Exception):
+    """What Python's reader takes and the standard does not."""
+
+
 def _no_constant(_: str) -> None:
-    raise ValueError
+    raise _NoJson("NaN and Infinity are no numbers there")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Json:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise _NoJson("a key stands twice in one object")
+    return value
 
 
 def _parquet(path: Path) -> Iterator[Row]:
@@ -147,8 +164,13 @@ def _paragraphs(path: Path) -> Iterator[Row]:
         yield _paragraph(path, count, first, held)
 
 
+def paragraph_id(number: int) -> str:
+    """The id of a paragraph, which tells nothing but its place."""
+    return f"paragraph-{number}"
+
+
 def _paragraph(path: Path, count: int, first: int, held: list[str]) -> Row:
-    value = {"id": f"paragraph-{count}", "text": "".join(held)}
+    value = {"id": paragraph_id(count), "text": "".join(held)}
     return Row(count, f"{path}, line {first}", count, value)
 
 
@@ -164,15 +186,42 @@ def texts(row: Json) -> list[str]:
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """`fs.replacing`, in a folder that is made where it is missing, rid of what killed writers of the file left."""
+    """A place to write a file at, which takes the place of `path` when the block ends, and is gone after an error.
+
+    Its folder is made where it is missing, and rid of what killed writers of the file left.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
+    for left in abandoned(path):
+        left.unlink(missing_ok=True)
+    unfinished = path.with_name(f".{os.getpid()}-{path.name}")
+    try:
+        yield unfinished
+    except BaseException as error:
+        unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            hint = f"{path} was not written: a disk is full, its own or the vault's; free space and run again."
+            raise InputError("disk-full", hint) from None
+        raise
+    os.replace(unfinished, path)
+
+
+def abandoned(path: Path) -> Iterator[Path]:
+    """The unfinished files of `path` that no living writer holds, each locked while it is looked at."""
     for left in path.parent.glob(f".*-{escape(path.name)}"):
         if left.name[1:].removesuffix(f"-{path.name}").isdecimal():
-            with suppress(OSError), left.open("rb") as stream:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                left.unlink()
-    with fs.replacing(path) as unfinished:
-        yield unfinished
+            with suppress(OSError), locked(left):
+                yield left
+
+
+@contextmanager
+def locked(path: Path, wait: bool = False) -> Iterator[None]:
+    """Hold a file or folder against other processes; `OSError` where another holds it, unless it is waited for."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

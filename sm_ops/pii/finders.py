@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -12,13 +12,13 @@ from sm_ops.detectors.detector import Detector
 from sm_ops.detectors.labels import LABELS, type_of
 from sm_ops.pii import errors
 from sm_ops.pii.corpus import Document, Found, check_texts
-from sm_ops.pii.files import Row, lines, texts
+from sm_ops.pii.files import Row, lines, parsed, texts
 from sm_ops.pii.known import KnownValues
 from sm_ops.pii.lookup import table
 from sm_ops.pii.matching import Source, stands_in
 from sm_ops.pii.places import Places
 from sm_ops.pii.rows import Pair, parse_rows
-from sm_ops.pii.text import normalise_type, normalise_value
+from sm_ops.pii.text import SURROGATE, normalise_type, normalise_value
 from sm_ops.pii.types import PRIORITY
 
 _PLACEHOLDER = re.compile("[A-Za-z][A-Za-z0-9_-]{0,39}")
@@ -28,6 +28,7 @@ class Predictions:
     """An extractor's output, rows `{id, prediction, parse_success}`: its distinct rows are candidates (R8)."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self._table = table(path, _check_prediction)
         self.used = 0
         self.rows = 0
@@ -36,13 +37,18 @@ class Predictions:
     def __len__(self) -> int:
         return len(self._table)
 
+    def look(self, row: Row) -> bool:
+        """Whether a record has a prediction; those that have are counted as `used`."""
+        there = row.id in self._table
+        self.used += there
+        return there
+
     def find(self, documents: Sequence[Document]) -> list[list[Found]]:
         """The accepted rows (R9) of each record, for each of its texts; none without a prediction."""
         return [self._find(document) for document in documents]
 
     def _find(self, document: Document) -> list[Found]:
         row = self._table.get(document.row.id)
-        self.used += row is not None
         pairs = list(dict.fromkeys(parse_rows(row["prediction"]))) if row else []
         sources = [Source(text) for text in document.texts]
         found = [[pair for pair in pairs if stands_in(source, *pair)] for source in sources]
@@ -191,45 +197,47 @@ def _found(text: str, places: Sequence[tuple[int, int, str]]) -> Found:
     return Found(list(dict.fromkeys(pair for pair in pairs if pair[1])), list(places))
 
 
-def known_values_of(given: str) -> KnownValues:
-    """The values of a vault's dataset, `vault:NAME`, or of a file with rows TYPE<TAB>VALUE, made ready."""
+def known_values_of(given: Iterable[str]) -> KnownValues:
+    """The values of vault datasets, `vault:NAME`, and of files that `listed_values` reads, made ready together."""
+    return KnownValues(pair for each in given for pair in _values_of(each))
+
+
+def _values_of(given: str) -> Iterator[Pair]:
     if given.startswith("vault:"):
         from sm_ops.vault import Vault
 
-        pairs: Iterator[Pair] = Vault().values(given.removeprefix("vault:"))
+        pairs = Vault().values(given.removeprefix("vault:"))
     else:
-        pairs = _listed(Path(given))
-    counted = _Counted(pairs)
-    try:
-        known = KnownValues(counted)
-    except errors.InputError as error:
-        raise InputError(error.code, f"{given}: {errors.explain(error)}") from None
-    if not counted.count:
+        pairs = listed_values(Path(given))
+    count = 0
+    for count, (name, value) in enumerate(pairs, start=1):
+        if normalise_type(name) not in PRIORITY or not normalise_value(value):
+            raise InputError("E_CANDIDATE", f"{given}: value {count - 1} has none of the nine types or is empty.")
+        yield name, value
+    if not count:
         raise InputError("no-values", f"{given} holds no values; nothing would be masked.")
-    return known
 
 
-class _Counted:
-    """An iterable that knows how much was taken from it."""
+def listed_values(path: Path) -> Iterator[Pair]:
+    """Normalised values of a file with rows TYPE<TAB>VALUE, or JSONL (.jsonl) with `type` and `value`.
 
-    def __init__(self, pairs: Iterator[Pair]) -> None:
-        self._pairs, self.count = pairs, 0
-
-    def __iter__(self) -> Iterator[Pair]:
-        for pair in self._pairs:
-            self.count += 1
-            yield pair
-
-
-def _listed(path: Path) -> Iterator[Pair]:
+    Blank lines and a byte order mark are passed over; `InputError` names the first bad line.
+    """
     if not path.is_file():
         raise InputError("no-file", f"There is no file {path}; give vault:NAME or a file with rows TYPE<TAB>VALUE.")
-    for number, _, line in lines(path):
-        name, tab, value = line.rstrip("\r\n").partition("\t")
+    for number, _, line in lines(path, marked=True):
         if not line.strip():
             continue
-        pair = normalise_type(name), normalise_value(value)
-        if not tab or pair[0] not in PRIORITY or not pair[1]:
-            hint = f"{path}, line {number}: no row TYPE<TAB>VALUE with one of the nine types and a value."
-            raise InputError("bad-value-row", hint)
+        place = f"{path}, line {number}"
+        if path.suffix == ".jsonl":
+            row = parsed(line, place)
+            name, value = row.get("type"), row.get("value")
+        else:
+            name, _, value = line.rstrip("\r\n").partition("\t")
+        pair = "", ""
+        if isinstance(name, str) and isinstance(value, str) and not SURROGATE.search(value):
+            pair = normalise_type(name), normalise_value(value)
+        if pair[0] not in PRIORITY or not pair[1]:
+            wanted = 'object with "type" and "value"' if path.suffix == ".jsonl" else "row TYPE<TAB>VALUE"
+            raise InputError("bad-value-row", f"{place}: no {wanted}, of one of the nine types and not empty.")
         yield pair

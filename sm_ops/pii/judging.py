@@ -22,11 +22,14 @@ class Judging:
 
     def __init__(self, records: Path, predictions: Path, names: Mapping[str, str | None]) -> None:
         """`InputError` for the first fault; `names` is as for `Labels`."""
-        self._records, self._labels = records, Labels(names)
+        self._records, self._labels, self._gold = records, Labels(names), 0
         shapes = "E_RECORD_SHAPE", "E_RECORD_ID_DUPLICATE"
-        known = _checked(records, "record", shapes, self._record)
+        known = _checked(records, "record", shapes, self._look)
         if not len(known):
             raise InputError("no-records", f"{records} holds no records; at least one is needed.")
+        if not self._gold:
+            hint = f"{records} has no labels, so there is nothing that could be found or missed; label some records."
+            raise InputError("no-labels", hint)
         self.total = len(known)
 
         def check(row: Row) -> None:
@@ -44,6 +47,9 @@ class Judging:
             prediction = Prediction(row.id, given["prediction"], given["parse_success"]) if given else None
             yield counted(self._record(row), prediction)
             progress(row.number + 1)
+
+    def _look(self, row: Row) -> None:
+        self._gold += len(self._record(row).gold)
 
     def _record(self, row: Row) -> Record:
         (record,) = checked_records([self._document(row)])

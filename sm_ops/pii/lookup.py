@@ -86,6 +86,14 @@ class Table:
     def __len__(self) -> int:
         return len(self._index)
 
+    def __contains__(self, identity: str) -> bool:
+        return self._index.find(identity) is not None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+
     def get(self, identity: str) -> Json | None:
         """The row of an id, or none."""
         at = self._index.find(identity)

@@ -26,6 +26,8 @@ from sm_ops.pii.files import writing
 from sm_ops.pii.known import KnownValues
 from sm_ops.pii.matching import Source, occurrences
 from sm_ops.pii.replacement import VARIANT, Span
+from sm_ops.pii.rows import Pair
+from sm_ops.pii.text import trim
 from sm_ops.pii.types import PRIORITY, TYPES
 
 
@@ -50,14 +52,17 @@ def scrub_file(path: Path, out: Path, scrubbing: Scrubbing, progress: Progress) 
 
 
 def _scrubbed(document: Document, found: Sequence[Found], scrubbing: Scrubbing, keys: Collection[str]) -> dict:
-    contents, gone = [], set()
+    contents: list[str] = []
+    candidates: dict[Pair, None] = {}
     for text, each in zip(document.texts, found, strict=True):
-        spans = stretches(matches(Source(text), each, scrubbing.known))
+        gone = list(matches(Source(text), each, scrubbing.known))
+        spans = stretches(gone)
+        spellings = ((type_, trim(text[start:end])) for start, end, type_ in gone)
+        candidates |= dict.fromkeys([*each.pairs, *(pair for pair in spellings if pair[1])])
         scrubbing.removed.update(type_ for _, _, type_ in spans)
         contents.append(scrub(text, spans))
-        gone |= {text[start:end] for start, end, _ in spans}
     row = {key: value for key, value in document.row.value.items() if key in keys}
-    refuse_values_elsewhere(document.row, row, gone)
+    refuse_values_elsewhere(document.row, row, candidates, scrubbing.known)
     return with_texts(row, contents, ("role",))
 
 

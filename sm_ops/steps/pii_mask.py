@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sm_ops.core import fs
 from sm_ops.core.errors import StageError
 from sm_ops.core.home import home_folder
+from sm_ops.pii.corpus import text_digest
 from sm_ops.pii.replacement import mask, restore
 from sm_ops.pii.rows import accept
 from sm_ops.pii.text import normalise_source
@@ -40,7 +41,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     name = f"pii-{fs.file_hash(context.outputs['masked'])[:16]}"
     with vault.writer(name) as writer:
         for document, each in zip(documents, masked, strict=True):
-            writer.add(document["id"], each.mapping)
+            writer.add(document["id"], each.mapping, text_digest([each.text]))
     kept = vault.mappings(name)
     for index, (document, row) in enumerate(zip(documents, rows, strict=True)):
         if restore(row["text"], kept.get(document["id"])) != normalise_source(document["source_text"]):

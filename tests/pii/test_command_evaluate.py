@@ -152,6 +152,14 @@ def test_no_records(tmp_path):
     assert (done.code, "holds no records" in done.err) == (2, True)
 
 
+@pytest.mark.unit
+def test_records_without_labels_are_no_measure(tmp_path):
+    given = write_rows(tmp_path / "records.jsonl", [{"id": "a", "text": "김가상"}])
+    rows = write_rows(tmp_path / "rows.jsonl", [{"id": "a", "prediction": "", "parse_success": True}])
+    done = sm_ops("pii", "evaluate", given, rows)
+    assert (done.code, done.out, "records.jsonl has no labels" in done.err) == (2, "", True)
+
+
 # ---- generate ------------------------------------------------------------------------------------------
 
 

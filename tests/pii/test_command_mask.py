@@ -11,7 +11,9 @@ import unicodedata
 import pytest
 from command_line import contents, mappings, pii, read_rows, sm_ops, write_rows
 
-from sm_ops.pii import mask
+from sm_ops.core.errors import InputError
+from sm_ops.pii import corpus, mask
+from sm_ops.pii.mapping_file import writing_mappings
 from sm_ops.vault import Vault
 
 pytestmark = pytest.mark.unit
@@ -169,10 +171,40 @@ def test_predictions_are_joined_by_id_in_any_order(suffix, tmp_path):
         },
     )
     masked = tmp_path / "masked.jsonl"
-    done = pii("mask", given, "--predictions", rows, "--out", masked)
+    done = pii("mask", given, "--predictions", rows, "--allow-missing", "--out", masked)
     assert [row["text"] for row in read_rows(masked)] == ["[PERSON_1] 이예시", "[PERSON_1] 김가상", "이예시"]
-    assert "predictions: 2 of 3 belong to a record of the file" in done.err
+    assert "2 of 3 predictions belong to a record of the file" in done.err
+    assert "masked by what else was named alone: 1 record\n" in done.err
+    assert "2 places in 2 of 3 records" in done.err
     assert "1 of 3 predicted rows stand nowhere in their record" in done.err
+
+
+@pytest.mark.parametrize("command", ["mask", "scrub"])
+def test_records_without_a_prediction_do_not_pass_unseen(command, tmp_path):
+    given = write_rows(tmp_path / "in.jsonl", records(["김비밀", "김비밀", "김비밀"]))
+    rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    words = [command, given, "--predictions", rows, "--out", out]
+    predictions(rows, {"r0": "PERSON\t김비밀"})
+    said = refused(tmp_path, *words)
+    assert "has 2 of 3 records without a prediction, the first is record 1" in said
+    assert "--allow-missing" in said
+    for nobody in ({"else": "PERSON\t김비밀"}, {}):
+        predictions(rows, nobody)
+        assert "has a row for no record" in refused(tmp_path, *words, "--allow-missing")
+        assert "has a row for no record" in refused(tmp_path, *words, "--detector", "regex")
+    other = predictions(tmp_path / "other.jsonl", {"r1": "", "r2": "PERSON\t김비밀"})
+    predictions(rows, {"r0": "PERSON\t김비밀"})
+    pii(*words, "--predictions", other)
+    assert ["김비밀" in row["text"] for row in read_rows(out)] == [False, True, False]
+
+
+def test_a_source_may_be_named_several_times(known, tmp_path):
+    given = write_rows(tmp_path / "in.jsonl", records(["김가상 이예시 a@example.com 010-0000-1234"]))
+    more = write_rows(tmp_path / "more.jsonl", [{"type": "PERSON", "value": "이예시"}])
+    more.write_bytes(b"\xef\xbb\xbf" + more.read_bytes() + b"\n")
+    words = ["--known-values", known, "--known-values", more, "--detector", "shapes", "--detector", "regex"]
+    pii("mask", given, *words, "--out", tmp_path / "masked.jsonl")
+    assert read_rows(tmp_path / "masked.jsonl")[0]["text"] == "[PERSON_1] [PERSON_2] [EMAIL_1] [PHONE_1]"
 
 
 def test_sources_are_united_by_the_rules(tmp_path):
@@ -201,7 +233,7 @@ def test_values_of_the_vault(tmp_path):
     masked = tmp_path / "masked.jsonl"
     done = pii("mask", given, "--known-values", "vault:customers", "--vault", "customers", "--out", masked)
     assert read_rows(masked)[0]["text"] == "[PERSON_1] [PHONE_1]"
-    assert "masked by vault:customers: 2 places in 1 records" in done.err
+    assert "masked by vault:customers: 2 places in 1 of 1 record" in done.err
     assert set(Vault().values("customers")) >= {("PERSON", "김가상"), ("PERSON", "김 가 상")}
 
 
@@ -290,6 +322,39 @@ def test_a_kept_key_that_holds_a_masked_value_is_refused(field, known, tmp_path)
     assert f"in.jsonl, line 1, record 0: {next(iter(field))!r} holds a value that is masked" in done.err
     assert not (tmp_path / "masked.jsonl").exists()
     assert Vault().names() == []
+
+
+@pytest.mark.parametrize("command", ["mask", "scrub"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"id": "cust-김가상"},
+        {"id": "01000001234"},
+        {"id": "GASANG@Example.com"},
+        {"group": "고객 김 가 상"},
+        {"id": "x 이예시"},  # a known value that its own text does not hold
+        {"more": [["김가상 님께"]]},
+        {"more": {"고객 김가상": 1}},
+        {"more": 19850312},
+        {"more 김가상": 1},
+    ],
+)
+def test_kept_keys_are_looked_through_by_the_matcher(command, field, known, tmp_path):
+    known.write_text(f"{KNOWN}DOB\t1985-03-12\nPERSON\t이예시\n")
+    text = "김가상 010-0000-1234 gasang@example.com 1985-03-12"
+    given = write_rows(tmp_path / "in.jsonl", [{"id": "1", "text": text, **field}])
+    keep = [word for key in field if key.startswith("more") for word in ("--keep", key)]
+    said = refused(tmp_path, command, given, "--known-values", known, *keep, "--out", tmp_path / "out.jsonl")
+    assert "in.jsonl, line 1, record 0: " in said
+    assert "holds a value that is masked" in said or "the name of a kept key" in said
+    assert "김가상" not in said
+
+
+def test_ids_that_tell_nothing_pass(tmp_path):
+    (tmp_path / "in.txt").write_text("a 0 graph\n")
+    (tmp_path / "known.tsv").write_text("PERSON\tgraph\nACCOUNT\t0\n")
+    pii("mask", tmp_path / "in.txt", "--known-values", tmp_path / "known.tsv", "--out", tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text() == "a [ACCOUNT_1] [PERSON_1]\n"
 
 
 def test_values_stand_in_the_vault_and_nowhere_else(known, tmp_path):
@@ -383,9 +448,66 @@ def test_scripts_answer_with_an_option_and_lose_no_mapping(known, tmp_path):
     arguments = ["mask", given, "--known-values", known, "--out", tmp_path / "m.jsonl", "--mapping", mapping]
     arguments.append("--i-understand-the-mapping-is-the-secret")
     pii(*arguments)
-    assert read_rows(mapping) == [{"format": "pii-mapping/1", "id": "r0", "mapping": {"[PERSON_1]": "김가상"}}]
+    (row,) = read_rows(mapping)
+    assert len(row.pop("digest")) == 32
+    assert row == {"format": "pii-mapping/1", "id": "r0", "mapping": {"[PERSON_1]": "김가상"}}
     assert sm_ops("pii", *arguments).code == 2
     pii(*arguments, "--replace")
+
+
+def test_files_that_cannot_be_had_again_are_not_overwritten(known, tmp_path):
+    given = write_rows(tmp_path / "in.jsonl", records(["김가상"]))
+    mapping, values = tmp_path / "mapping.jsonl", tmp_path / "values.jsonl"
+    write_rows(values, [{"type": "PERSON", "value": "김가상"}])
+    rows = predictions(tmp_path / "rows.jsonl", {"r0": ""})
+    typed = "--i-understand-the-mapping-is-the-secret"
+    pii("mask", given, "--known-values", known, "--out", tmp_path / "m.jsonl", "--mapping", mapping, typed)
+    sources = ["--known-values", values, "--predictions", rows]
+    for words in (
+        ["scrub", given, "--detector", "regex", "--out", mapping],
+        ["mask", given, "--detector", "regex", "--out", mapping],
+        *(
+            ["mask", given, *sources, "--out", tmp_path / "o.jsonl", "--mapping", place, typed, "--replace"]
+            for place in (values, rows, tmp_path / "m.jsonl")
+        ),
+    ):
+        refused(tmp_path, *words)
+
+
+def test_of_two_first_runs_at_once_the_later_is_refused(tmp_path):
+    path = tmp_path / "mapping.jsonl"
+    writing = writing_mappings(path, False)
+    writing.__enter__().add("a", {}, "")
+    path.write_text("of the other run")
+    with pytest.raises(InputError, match="is there"):
+        writing.__exit__(None, None, None)
+    assert contents(tmp_path) | {"mapping.jsonl": b"of the other run"} == contents(tmp_path)
+    assert [each.name for each in tmp_path.iterdir() if each.suffix == ".jsonl"] == ["mapping.jsonl"]
+
+
+def test_two_first_runs_of_one_dataset(known, tmp_path, monkeypatch):
+    """The second begins and ends while the first is reading its records."""
+    given, out = write_rows(tmp_path / "in.jsonl", records(["김가상"])), tmp_path / "masked.jsonl"
+    inner = []
+    masking = corpus.mask_file
+
+    def slow(*words):
+        monkeypatch.setattr(corpus, "mask_file", masking)
+        inner.append(pii("mask", given, "--known-values", known, "--vault", "v", "--out", tmp_path / "b.jsonl"))
+        masking(*words)
+
+    monkeypatch.setattr(corpus, "mask_file", slow)
+    done = sm_ops("pii", "mask", given, "--known-values", known, "--vault", "v", "--out", out)
+    assert (done.code, len(inner), out.exists()) == (2, 1, False)
+    pii("restore", tmp_path / "b.jsonl", "--vault", "v", "--out", tmp_path / "back.jsonl")
+
+
+def test_a_mapping_file_that_others_may_read_is_refused(known, tmp_path):
+    given, mapping = write_rows(tmp_path / "in.jsonl", records(["김가상"])), tmp_path / "mapping.jsonl"
+    pii("mask", given, "--known-values", known, "--out", tmp_path / "m.jsonl", "--mapping", mapping, typed=WORDS)
+    mapping.chmod(0o644)
+    said = refused(tmp_path, "restore", tmp_path / "m.jsonl", "--mapping", mapping, "--out", tmp_path / "back.jsonl")
+    assert "chmod 600" in said
 
 
 def test_a_mapping_file_of_another_format_is_refused(known, tmp_path):
@@ -424,11 +546,43 @@ def test_tokens_that_do_not_fit_are_counted(masked_three, tmp_path):
     rows = read_rows(masked_three)
     rows[0]["text"] = "only [EMAIL_1] and [PERSON_01] [PERSON_1"
     changed, back = write_rows(tmp_path / "changed.jsonl", rows), tmp_path / "back.jsonl"
-    done = pii("restore", changed, "--vault", "masked", "--out", back)
+    done = pii("restore", changed, "--vault", "masked", "--out", back, "--edited")
     assert read_rows(back)[0]["text"] == "only [EMAIL_1] and [PERSON_01] [PERSON_1"
-    assert "3 tokens in 3 records restored" in done.err
-    assert "2 tokens have no spelling" in done.err  # [EMAIL_1], and the marker of the second record
-    assert "1 tokens of the mappings do not stand in the texts" in done.err
+    assert "restored, to the NFC form of the text: 3 tokens in 3 records\n" in done.err
+    assert "(markers of the source?): 2 tokens\n" in done.err  # [EMAIL_1], and the marker of the second record
+    assert "in the mappings and no longer in the texts: 1 token\n" in done.err
+    assert "masked with other mappings: 1 record\n" in done.err
+
+
+@pytest.mark.parametrize("kind", ["vault", "mapping"])
+def test_mappings_of_another_file_are_refused(kind, known, tmp_path):
+    """Equal ids; and paragraphs in another order."""
+    for suffix, texts in {".jsonl": ("김가상 씨", "김가상 님"), ".txt": ("김가상 씨\n\n님", "님\n\n김가상 씨")}.items():
+        outs = []
+        for number, text in enumerate(texts):
+            given = tmp_path / f"in{suffix}"
+            given.write_text(text) if suffix == ".txt" else write_rows(given, records([text]))
+            name = f"{number}{suffix[1:]}"
+            place = {"vault": name, "mapping": tmp_path / f"{name}.mapping.jsonl"}[kind]
+            outs.append((tmp_path / f"{number}{suffix}", place))
+            words = ["mask", given, "--known-values", known, "--out", outs[-1][0], f"--{kind}", place]
+            pii(*words, typed=WORDS)
+        words = ["restore", outs[0][0], f"--{kind}", outs[1][1], "--out", tmp_path / f"back{suffix}"]
+        done = sm_ops("pii", *words)
+        assert done.code == 2
+        assert "record 0: its text is not the one that was masked with these mappings" in done.err
+        assert "김가상" not in done.err
+        assert not (tmp_path / f"back{suffix}").exists()
+        pii(*words, "--edited")
+
+
+def test_older_mappings_without_digests_are_taken_with_a_note(tmp_path):
+    with Vault().writer("old") as writer:
+        writer.add("r0", {"[PERSON_1]": "김가상"})
+    masked = write_rows(tmp_path / "masked.jsonl", records(["[PERSON_1]"]))
+    done = pii("restore", masked, "--vault", "old", "--out", tmp_path / "back.jsonl")
+    assert "older mappings do not tell which text they were made for: 1 record\n" in done.err
+    assert read_rows(tmp_path / "back.jsonl")[0]["text"] == "김가상"
 
 
 def test_inserted_text_is_not_read_again(tmp_path):
@@ -478,7 +632,10 @@ GOOD = json.dumps({"id": "a", "text": SECRET})
 LINES = {
     "not JSON": ('{"id": "b", "text": "김비밀', "line 2: not valid JSON"),
     "no object": ('["김비밀"]', "line 2: the row is no JSON object"),
-    "NaN": ('{"id": "b", "text": "김비밀", "x": NaN}', "line 2: not valid JSON"),
+    "NaN": ('{"id": "b", "text": "김비밀", "x": NaN}', "line 2: not valid JSON, for NaN"),
+    "a key twice": ('{"id": "b", "text": "x", "text": "김비밀"}', "line 2: not valid JSON, for a key stands twice"),
+    "too deep": ('{"id": ' + 100_000 * "[", "line 2: its JSON is nested too deep"),
+    "too many digits": ('{"id": "b", "text": "김비밀", "x": ' + 5_000 * "1" + "}", "line 2: its JSON has a number of"),
     "no id": ('{"text": "김비밀"}', "line 2, record 1: it has no text `id`"),
     "an id that is a number": ('{"id": 1, "text": "김비밀"}', "line 2, record 1: it has no text `id`"),
     "a repeated id": ('{"id": "a", "text": "x"}', "line 2, record 1: its id was given to an earlier record"),
@@ -637,6 +794,10 @@ def test_bad_usage(known, tmp_path):
         (given, "--known-values", known, "--out", out, "--label", "PS=PERSON"): "add --labels",
         (given, "--out", out, "--label", "PS"): "write LABEL=TYPE",
         (given, "--out", out, "--label", "PS=NAME"): "write LABEL=TYPE",
+        (given, "--out", out, "--label", "PS=PERSON", "--label", "PS=-"): "is given twice",
+        (given, "--out", out, "--detector", ""): "detector",
+        (given, "--out", out, "--known-values", ""): "give vault:NAME or a file",
+        (given, "--known-values", known, "--out", out, "--vault", ""): "A dataset's name",
         (given, "--known-values", known, "--out", tmp_path / "가.jsonl"): "name them with --vault NAME",
         (given, "--known-values", known, "--out", out, "--vault", "../x"): "A dataset's name",
         (given, "--known-values", known, "--out", out, "--vault", "a", "--mapping", out): "choose one",

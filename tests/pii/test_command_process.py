@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 import subprocess
@@ -11,13 +12,14 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from command_line import contents, mappings, pii, read_rows, write_rows
+from command_line import contents, mappings, pii, read_rows, sm_ops, write_rows
 from driving import environment, run_cli, start_cli
 
 from sm_ops.vault import Vault
 
 HEAVY = ("torch", "transformers", "pandas", "prefect", "mlflow", "dvc", "boto3", "presidio_analyzer", "spacy")
 OUR_PYDANTIC = "sm_ops.core.config"  # typer itself reads arguments by pydantic
+PERSON = [{"type": "PERSON", "value": "김가상"}]
 TEXT = "담당 김가상{0} 과장, 010-0000-{0:04}로 연락. " + "아무 값도 없는 문장이 이어진다. " * 20
 
 
@@ -25,7 +27,7 @@ def write_many(path: Path, count: int) -> Path:
     with path.open("w") as stream:
         for number in range(count):
             text = TEXT.format(number % 1000)
-            row = {"id": f"record-{number}", "text": text, "entities": [{"type": "PERSON", "value": "김가상"}]}
+            row = {"id": f"record-{number}", "text": text, "entities": PERSON}
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
     return path
 
@@ -48,7 +50,7 @@ def run_program(program: str, home: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.unit
 def test_heavy_packages_are_not_imported(home, tmp_path):
     """One process, one command after the other; Parquet alone needs pyarrow."""
-    given = write_rows(tmp_path / "in.jsonl", [{"id": "a", "source_text": "김가상", "entities": []}])
+    given = write_rows(tmp_path / "in.jsonl", [{"id": "a", "source_text": "김가상", "entities": PERSON}])
     rows = write_rows(tmp_path / "rows.jsonl", [{"id": "a", "prediction": "PERSON\t김가상", "parse_success": True}])
     commands = [
         ["mask", given, "--predictions", rows, "--detector", "regex", "--out", tmp_path / "masked.jsonl"],
@@ -152,20 +154,67 @@ def test_an_interrupted_run_leaves_nothing(home, tmp_path):
 
 @pytest.mark.unit
 def test_killed_between_the_mappings_and_the_text(home, tmp_path, monkeypatch):
-    """At that moment the old text is gone already, so no text stands beside mappings that are not its own."""
-    given, out = write_many(tmp_path / "in.jsonl", 1), tmp_path / "masked.jsonl"
-    pii("mask", given, "--out", out)
+    """The old text is known by its digests, and the next run finishes; of a first run, without --replace."""
+    given, out = write_many(tmp_path / "in.jsonl", 2), tmp_path / "masked.jsonl"
+    for replace in ([], ["--replace"]):
+        before = out.read_bytes() if replace else b""
+        die_between_the_mappings_and_the_text(home, given, out, replace)
+        assert (out.read_bytes() if replace else b"") == before
+        assert mappings("masked")["record-0"] == {"[PERSON_1]": "김가상"}
+        if replace:
+            assert sm_ops("pii", "restore", out, "--vault", "masked", "--out", tmp_path / "back.jsonl").code == 2
+        few = write_many(tmp_path / "few.jsonl", 0)
+        assert sm_ops("pii", "mask", few, "--out", out).code == 2  # which loses nothing
+        done = pii("mask", given, "--out", out)
+        assert "an earlier run was killed at its end" in done.err
+        assert len(read_rows(out)) == 2
+        pii("restore", out, "--vault", "masked", "--out", tmp_path / "back.jsonl")
+        write_rows(given, [{"id": "record-0", "text": "다른 김가상", "entities": PERSON}])
+        assert sm_ops("pii", "mask", given, "--out", out).code == 2  # now its text stands
+        write_many(given, 2)
+        write_rows(tmp_path / "one.jsonl", [{"id": "record-0", "text": "다른 김가상", "entities": PERSON}])
+        pii("mask", tmp_path / "one.jsonl", "--out", out, "--replace")
+
+
+def die_between_the_mappings_and_the_text(home, given, out, replace):
     program = (
         "import os, sys\nfrom sm_ops.cli import main\nfrom sm_ops.vault import Vault\n"
         "publish = Vault._publish\n"
         "def dying(*arguments):\n    publish(*arguments)\n    os._exit(9)\n"
         "Vault._publish = dying\n"
-        f"sys.argv = ['sm-ops', 'pii', 'mask', {str(given)!r}, '--out', {str(out)!r}, '--replace']\nmain()"
+        f"sys.argv = ['sm-ops', 'pii', 'mask', {str(given)!r}, '--out', {str(out)!r}, *{replace}]\nmain()"
     )
     done = subprocess.run([sys.executable, "-c", program], env=environment(home), capture_output=True, check=False)
     assert done.returncode == 9
-    assert not out.exists()
-    assert mappings("masked") == {"record-0": {"[PERSON_1]": "김가상"}}
+
+
+@pytest.mark.unit
+def test_a_failed_replacement_keeps_the_old_text_and_its_mappings(home, tmp_path, monkeypatch):
+    given, out = write_many(tmp_path / "in.jsonl", 1), tmp_path / "masked.jsonl"
+    pii("mask", given, "--out", out)
+    before, kept = out.read_bytes(), mappings("masked")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(Vault, "_publish", full)
+    done = sm_ops("pii", "mask", write_many(tmp_path / "two.jsonl", 2), "--out", out, "--replace")
+    assert (done.code, f"{out} was not written: a disk is full" in done.err) == (2, True)
+    assert (out.read_bytes(), mappings("masked")) == (before, kept)
+
+
+@pytest.mark.unit
+def test_a_result_that_cannot_be_told_is_a_result(home, tmp_path):
+    given, out = write_many(tmp_path / "in.jsonl", 1), tmp_path / "masked.jsonl"
+    program = f"import sys\nfrom sm_ops.cli import main\nsys.argv = ['sm-ops', 'pii', 'mask', {str(given)!r}, '--out', "
+    program += f"{str(out)!r}]\nmain()"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment(home), stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, "need not be made again" in done.stderr) == (2, True), done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(read_rows(out)) == 1
 
 
 @pytest.mark.unit

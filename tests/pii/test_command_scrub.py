@@ -95,7 +95,7 @@ def test_nothing_leads_back(tmp_path):
     before = contents(tmp_path)
     done = pii("scrub", given, "--known-values", known, "--detector", "regex", "--out", tmp_path / "out.jsonl")
     assert "scrubbed by the detector regex, " in done.err
-    assert "EMAIL 1, PERSON 1 in 1 records" in done.err
+    assert "EMAIL 1, PERSON 1 in 1 record\n" in done.err
     after = contents(tmp_path)
     assert after.keys() - before.keys() == {"out.jsonl"}  # no vault was asked, no mapping was made
     assert read_rows(tmp_path / "out.jsonl") == [{"id": "1", "text": "[PERSON] [EMAIL]"}]
