@@ -80,7 +80,8 @@ def _main() -> None:
         sys.stdout.flush()  # a reader that has gone is noticed here, not while the interpreter ends
         sys.exit(code)
     except KeyboardInterrupt:
-        print("sm-ops: interrupted; run the same command again; of a pipeline, finished steps are found.", file=sys.stderr)
+        told = "interrupted; run the same command again; of a pipeline, finished steps are found."
+        print(f"sm-ops: {told}", file=sys.stderr)
         sys.exit(EXIT_INTERRUPTED)
     except TyperException as error:
         message = error.format_message()  # type: ignore[attr-defined]
