@@ -75,6 +75,9 @@ def describe(facts: Facts) -> list[str]:
     lines = [f"{facts['name']}: extractor, {schedule['method']}, {schedule['seeds']} seeds"]
     if facts["documents"] is not None:
         lines.append("documents: " + ", ".join(f"{split} {count:,}" for split, count in facts["documents"].items()))
+    if schedule["steps"] is None:
+        lines.append("steps: known once the documents are read and cut into windows")
+    else:
         passes = f"{schedule['epochs']} passes, {schedule['batch']} documents a step"
         lines.append(f"steps: {schedule['steps']:,} = {passes}")
     if model is None:
@@ -109,13 +112,14 @@ def _schedule(settings: Settings, documents: dict[str, int] | None) -> Facts:
     from sm_ops.training.trainer import steps_of
 
     tune = settings.tune
+    whole = documents is not None and settings.base.window is None
     return {
         "method": tune.method,
         "quantization": settings.base.quantization,
         "seeds": len(settings.seeds),
         "epochs": tune.epochs,
         "batch": tune.batch_size * tune.accumulation,
-        "steps": None if documents is None else steps_of(documents["train"], tune),
+        "steps": steps_of(documents["train"] * (1 + tune.variations), tune) if documents and whole else None,
     }
 
 

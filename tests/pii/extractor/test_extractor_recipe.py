@@ -35,11 +35,17 @@ def test_a_qwen3_is_tuned_by_adapters_and_answers(decoding):
 def test_the_tiny_model_is_tried_with_thinking():
     facts = recipe.check(config(documents={"train": 100, "scale": 2}, tune={"batch_size": 10, "epochs": 3}))
     assert facts["documents"] == {"train": 100, "validation": 400, "test": 800}
+    assert facts["schedule"]["steps"] is None  # there are as many as windows
     assert facts["model"]["class"] == "LlamaForCausalLM"
     assert facts["model"]["trainable"] == facts["model"]["parameters"] < 2_000_000
     thinking = facts["trial"]["learned_tokens"]
     plain = recipe.check(config({"think": "none"}))["trial"]["learned_tokens"]
     assert thinking > 2 * plain
+
+
+def test_variations_of_whole_documents_are_counted():
+    base, tune = {"think": "none", "window": None}, {"batch_size": 10, "epochs": 3, "variations": 2}
+    assert recipe.check(config(base, tune, documents={"train": 105}))["schedule"]["steps"] == 3 * 32
 
 
 def test_a_model_that_is_not_here_is_not_looked_up():

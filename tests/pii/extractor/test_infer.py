@@ -68,6 +68,18 @@ def test_what_is_answered_beside_does_not_matter(model, tokenizer, decoding, rea
     assert len(set(together)) > 2
 
 
+def test_padding_moves_no_learned_position(tokenizer):
+    import torch
+
+    from sm_ops.training import tiny as gpt2
+
+    model = gpt2.new_model(SimpleNamespace(layers=1, width=32, heads=2), len(tokenizer), 256, 0, 3)
+    with torch.no_grad():
+        model.transformer.wpe.weight.mul_(100)
+    together = extract(model, tokenizer, SOURCES, WHOLE, settings())
+    assert together == extract(model, tokenizer, SOURCES, WHOLE, settings(token_budget=1))
+
+
 def test_a_free_answer_is_the_plain_loop_without_cache_and_padding(model, tokenizer):
     import torch
 

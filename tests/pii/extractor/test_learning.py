@@ -8,7 +8,7 @@ import pytest
 
 from sm_ops.core import fs
 from sm_ops.core.settings import Settings
-from sm_ops.pii.extractor import base
+from sm_ops.pii.extractor import base, tiny
 from sm_ops.pii.extractor.infer import extract
 from sm_ops.pii.extractor.tune import tune, validation_loss
 from sm_ops.pii.rows import without_thinking
@@ -79,6 +79,7 @@ def test_adapters_learn_and_leave_the_base_as_it_is(made, tmp_path):
     models.save(model, tmp_path / "adapter")
     assert validation_loss(model, tokenizer, DOCUMENTS, READING, settings) < untuned - 0.3
     assert numbers["lora_trainable_parameters"] == sum(p.numel() for p in model.parameters() if p.requires_grad)
+    assert (tmp_path / "adapter" / "adapter_config.json").is_file()
     tuned = load_tuned(tmp_path / "adapter", made, READING, "float32")
     assert answers(tuned, tokenizer, "constrained") == answers(model, tokenizer, "constrained")
     assert fs.content_hash(made) == before
@@ -105,3 +106,15 @@ def test_a_base_reads_no_labels_and_depends_on_its_seed(made, tmp_path):
     other, _ = base.make(TEXTS, Settings({**BASE, "seed": 1}), tmp_path / "model", tmp_path / "scratch")
     weights = models.load(made).state_dict()
     assert any(not torch.equal(weight, weights[name]) for name, weight in other.state_dict().items())
+
+
+def test_the_first_heads_of_a_new_model_look_back():
+    import torch
+
+    model = tiny.new_model(Settings({"layers": 1, "width": 96, "heads": 3}), 100, 64, 0, 0).eval()
+    model.set_attn_implementation("eager")
+    with torch.inference_mode():
+        attention = model(torch.arange(50)[None], output_attentions=True).attentions[0][0]
+    for head in (0, 1):
+        assert attention[head].diagonal(-head - 1).min() > 0.9
+    assert attention[2].diagonal(-1).max() < 0.9

@@ -33,6 +33,9 @@ def test_every_marked_stretch_is_a_value_of_its_type_and_every_value_is_marked()
         for row in VALUES:
             assert stretches.count(row) == piece.text.count(row.split("\t")[1])
         assert accept(piece.text, piece.rows) == parse_rows(piece.rows)
+        inside = {place for start, end, _ in piece.places for place in range(start, end)}
+        digits = {place for place, character in enumerate(piece.text) if character.isdigit()}
+        assert digits <= inside  # only values have digits here, and none is cut
 
 
 def test_they_differ_from_the_texts_and_from_each_other_and_are_not_longer():

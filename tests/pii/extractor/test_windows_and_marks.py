@@ -59,12 +59,14 @@ def test_a_place_in_a_longer_value_counts_only_where_there_is_no_other():
     ]  # fmt: skip
     nested = labelled({"source_text": "80-1", "target_tsv": "DOB\t80\nRRN\t80-1"})
     assert nested.places == ((0, 4, "RRN"), (0, 2, "DOB"))
+    assert marking.marked(nested) == "<RRN>80-1</>"
 
 
 def test_the_windows_rows_are_the_documents():
     rows = [piece.rows.split("\n") for piece in in_windows(DOCUMENT, 30)]
     assert list(dict.fromkeys(row for own in rows for row in own if row)) == ROWS.split("\n")
     assert Piece("ab cd", ((0, 2, "REL"), (3, 5, "REL"))).part(1, 5) == Piece("b cd", ((2, 4, "REL"),))
+    assert Piece("ab cd", ((0, 2, "REL"), (3, 5, "REL"))).part(0, 4) == Piece("ab c", ((0, 2, "REL"),))
 
 
 def test_thinking_goes_and_the_rows_stay():
@@ -102,6 +104,21 @@ def test_a_model_that_wants_something_else_copies(tokenizer):
     own = Marking(TEXT, tokenizer)
     assert tokenizer.decode(write(own, lambda step: tokenizer.eos_token_id)) == "<think>" + TEXT
     assert own.rows == []
+
+
+def test_no_mark_means_all_that_is_no_mark(tokenizer):
+    """The next token of the text is unlikely, a mark is likely, and something else is likelier still."""
+    import torch
+
+    own = Marking("가상", tokenizer)
+    mark = tokenizer.convert_tokens_to_ids("<PERSON>")
+    logits = torch.zeros(2000)
+    logits[mark], logits[tokenizer.eos_token_id] = 49.0, 50.0
+    assert mark not in [own.choose(logits) for _ in range(2)]
+    logits[mark] = 51.0
+    assert Marking("가상", tokenizer).choose(logits) != mark  # the block begins
+    again = Marking("가상", tokenizer)
+    assert [again.choose(logits) for _ in range(2)][1] == mark
 
 
 @pytest.mark.parametrize("seed", range(30))
