@@ -102,12 +102,20 @@ def test_claims_hold_with_their_numbers(run, capsys):
 def test_claims_can_fail(tmp_path):
     broken = evaluation(12, 4)
     broken["rates"]["all"]["round_trip"]["value"] = 0.9
-    found = {"regex": evaluation(0, 8), "base": evaluation(0, 5), "tuned_0": broken}
+    found = {"regex": evaluation(0, 12), "base": evaluation(0, 11), "tuned_0": broken}
     claims = load_results(*make(tmp_path / "home", found, seeds=[0]))["claims"]
     assert [claim["passed"] for claim in claims] == [True, False, False, False, False]
     found["tuned_0"] = evaluation(0, 0)
     claims = load_results(*make(tmp_path / "other", found, seeds=[0]))["claims"]
     assert [claim["passed"] for claim in claims][:3] == [False, False, False]
+
+
+def test_a_difference_within_its_error_is_not_claimed(tmp_path):
+    found = {"regex": evaluation(0, 8), "base": evaluation(0, 0), "tuned_0": evaluation(0, 9, wrong=1)}
+    found["tuned_0"]["per_document"] = found["tuned_0"]["per_document"][::-1]  # finds other documents' numbers
+    claims = load_results(*make(tmp_path / "home", found, seeds=[0]))["claims"]
+    assert claims[2]["passed"] is None
+    assert "difference [-" in claims[2]["detail"]
 
 
 def test_without_a_detector_nothing_is_compared_with_it(tmp_path):

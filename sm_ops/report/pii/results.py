@@ -101,7 +101,10 @@ def _over_seeds(run: Run, evaluations: dict[str, Json]) -> Json:
 
 
 def _claims(run: Run, evaluations: dict[str, Json]) -> list[Json]:
-    """What the run shows, with its numbers; a claim about an absent detector is left out."""
+    """What the run shows, with its numbers; a claim about an absent detector is left out.
+
+    A difference whose interval holds 0 is not established: such a claim is undefined.
+    """
     name = f"tuned_{run.config['seeds'][0]}"
     tuned = evaluations[name]
     numeric = _score(tuned, "numeric")["f1"]
@@ -148,7 +151,9 @@ def _comparison(tuned: Json, other: Json, name: str) -> Json:
         "regex": "On numeric types the tuned extractor is better than patterns that look at the words beside.",
         "base": "Tuning is what finds: the model before it is worse on numeric types.",
     }[name]
-    return _claim(sentence, values[0] > values[1], f"F1 {100 * values[0]:.1f} % against {100 * values[1]:.1f} %{shown}")
+    established = limits is None or limits[0] > 0 or limits[1] < 0
+    passed = values[0] > values[1] if established else None
+    return _claim(sentence, passed, f"F1 {100 * values[0]:.1f} % against {100 * values[1]:.1f} %{shown}")
 
 
 def _f1(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -156,5 +161,5 @@ def _f1(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return 2 * tp, 2 * tp + fp + fn
 
 
-def _claim(sentence: str, passed: bool, detail: str) -> Json:
-    return {"sentence": sentence, "passed": bool(passed), "detail": detail}
+def _claim(sentence: str, passed: bool | None, detail: str) -> Json:
+    return {"sentence": sentence, "passed": passed if passed is None else bool(passed), "detail": detail}
