@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +15,27 @@ CHAT_TEMPLATE = (
 CHAT_TOKENS = ["<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
 
 
-def train_tokenizer(texts: Sequence[str], vocab_size: int, folder: Path) -> Any:
-    """A byte-level BPE with GPT-2's splitting rule and a plain chat template; saved and loaded back."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+def train_tokenizer(
+    texts: Iterable[str], vocab_size: int, folder: Path, splitting: Any = None, whole: Sequence[str] = ()
+) -> Any:
+    """A byte-level BPE with a plain chat template; saved and loaded back.
+
+    `splitting` is a pre-tokenizer (default GPT-2's rule); each text of `whole` is one token.
+    """
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     backend = Tokenizer(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]
+    backend.pre_tokenizer = splitting or pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()  # type: ignore[assignment]
     trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size,
+        vocab_size=vocab_size - len(whole),
         special_tokens=[END, *CHAT_TOKENS],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     backend.train_from_iterator(texts, trainer)
+    backend.add_tokens([AddedToken(text, normalized=False) for text in whole])
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=backend,
         bos_token=END,

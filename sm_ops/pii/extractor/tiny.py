@@ -14,7 +14,7 @@ from typing import Any
 from sm_ops.pii.extractor import marking
 from sm_ops.pii.extractor.prompt import INSTRUCTION
 from sm_ops.pii.types import TYPES
-from sm_ops.training.tiny import CHAT_TEMPLATE, CHAT_TOKENS, END
+from sm_ops.training import tiny
 
 _THETA = 1e6
 """Of the rotary positions: half of the frequencies hardly turn within a document, so they can compare contents."""
@@ -28,36 +28,15 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int, folder: Path) -> Any:
 
     The instruction, the same in every chat, is one token, and so are each type and each mark.
     """
-    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+    from tokenizers import Regex, pre_tokenizers
 
-    whole = (INSTRUCTION, *TYPES, *marking.TOKENS)
-    backend = Tokenizer(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.Sequence(  # type: ignore[assignment]
+    splitting = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split(Regex(_PIECES), behavior="isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
-    backend.decoder = decoders.ByteLevel()  # type: ignore[assignment]
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size - len(whole),
-        special_tokens=[END, *CHAT_TOKENS],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    backend.train_from_iterator(texts, trainer)
-    backend.add_tokens([AddedToken(text, normalized=False) for text in whole])
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        bos_token=END,
-        eos_token=END,
-        pad_token=END,
-        additional_special_tokens=CHAT_TOKENS,
-        chat_template=CHAT_TEMPLATE,
-    )
-    tokenizer.save_pretrained(str(folder))
-    return AutoTokenizer.from_pretrained(str(folder))
+    return tiny.train_tokenizer(texts, vocab_size, folder, splitting, (INSTRUCTION, *TYPES, *marking.TOKENS))
 
 
 def shape(settings: Any, vocab_size: int, context: int, end: int) -> Any:
