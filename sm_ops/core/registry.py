@@ -36,7 +36,7 @@ KINDS = {
         Kind("window", "sm_ops.masking.intervals", ("intervals",)),
         Kind("rule", "sm_ops.masking.rules", ("select", "levels", "at")),
         Kind("baseline", "sm_ops.masking.baselines", ("mask",)),
-        Kind("attack", "sm_ops.attacks", ("run",)),
+        Kind("attack", "sm_ops.attacks.members", ("run",)),
         Kind("detector", "sm_ops.detectors.members", ("load",)),
     )
 }

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from sm_ops.attacks import prefix_extraction as attack
+from sm_ops.attacks.members import prefix_extraction as attack
 from sm_ops.core.errors import InputError
 from sm_ops.core.registry import load, members
 from sm_ops.core.sensitive import Sensitive

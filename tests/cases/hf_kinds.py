@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sm_ops.attacks import prefix_extraction as attack
+from sm_ops.attacks.members import prefix_extraction as attack
 from sm_ops.core.records import Record
 from sm_ops.core.sensitive import Sensitive
 from sm_ops.core.tokens import Scored, Tokens

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sm_ops.attacks.prefix_extraction import expected_exact
+from sm_ops.attacks.members.prefix_extraction import expected_exact
 from sm_ops.core.home import Run
 from sm_ops.core.settings import Settings
 from sm_ops.evaluation.frontier import claims, pareto, points_of

@@ -1,0 +1,1 @@
+"""Attacks: one file a member, its name is the public name."""
