@@ -20,8 +20,8 @@ from sm_ops.stages import STAGES
 
 def listing(what: str, config: str) -> list[dict[str, Any]]:
     """Rows of one list; `InputError` names the lists there are."""
-    kind = what.removesuffix("s")
-    if kind in KINDS:
+    kind = next((kind for kind in KINDS if what in (kind, _plural(kind))), None)
+    if kind is not None:
         return [{"name": name, "module": module} for name, module in members(kind).items()]
     lists = {
         "stages": lambda: [_stage_row(stage) for stage in STAGES],
@@ -33,9 +33,13 @@ def listing(what: str, config: str) -> list[dict[str, Any]]:
         "presets": lambda: [{"name": name} for name in presets()],
     }
     if what not in lists:
-        known = [*lists, *(f"{kind}s" for kind in KINDS)]
+        known = [*lists, *map(_plural, KINDS)]
         raise InputError("unknown-list", f"There is no list {what!r}; {did_you_mean(what, known)}.")
     return lists[what]()
+
+
+def _plural(kind: str) -> str:
+    return "corpora" if kind == "corpus" else f"{kind}s"
 
 
 def states(config: dict[str, Any], home: Path, only: str | None) -> list[dict[str, Any]]:

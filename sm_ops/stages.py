@@ -12,6 +12,12 @@ PII documents, flow `pii`:
 
     pii_generate -> pii_base -> pii_tune@SEED -> pii_extract@MODEL
                  -> pii_detect@DETECTOR               each of both -> pii_mask@NAME, pii_evaluate@NAME
+
+Leakage audit, flow `audit` (a CELL is a defence, or `base`):
+
+    audit_data -> base -> audit_prepare@DEFENCE -> audit_train@DEFENCE-SEED
+                       -> audit_shadow@NUMBER
+               -> audit_attack@ATTACK-CELL-SEED -> audit_measure@CELL-SEED, evaluate@CELL-SEED
 """
 
 from __future__ import annotations
@@ -201,6 +207,77 @@ PII_EVALUATE = Stage(
     numeric=True,
     key="f1",
 )
+AUDIT_DATA = Stage(
+    name="audit_data",
+    version=1,
+    function="sm_ops.steps.audit_data:run",
+    sections=("data",),
+    places=("data.path", "data.public"),
+    members=(("data.corpus", "corpus"), ("tagger", "detector")),
+    outputs=(
+        *(Output(f"{split}.jsonl", "restricted") for split in ("train", "others", "validation", "public", "reference")),
+        Output("statistics.json", "internal"),
+    ),
+    numeric=True,
+    key="records_train",
+)
+AUDIT_PREPARE = Stage(
+    name="audit_prepare",
+    version=1,
+    function="sm_ops.steps.audit_prepare:run",
+    sections=("deduplicate", "masking", "base", "probe", "classes"),
+    places=("base.name",),
+    members=(("masking.select", "rule"), ("masking.windows", "window")),
+    outputs=(
+        Output("training.parquet", "restricted"),
+        Output("validation.parquet", "restricted"),
+        Output("groups.json", "restricted"),
+        Output("prepared.json", "internal"),
+    ),
+    numeric=True,
+    key="records",
+)
+AUDIT_TRAIN = Stage(
+    name="audit_train",
+    version=1,
+    function="sm_ops.steps.audit_train:run",
+    sections=("train", "private", "base"),
+    places=("base.name",),
+    outputs=(Output("model", "restricted"), Output("training.json", "internal")),
+    numeric=True,
+    key="train_loss",
+)
+AUDIT_SHADOW = Stage(
+    name="audit_shadow",
+    version=1,
+    function="sm_ops.steps.audit_shadow:run",
+    sections=("train", "base"),
+    places=("base.name",),
+    outputs=(Output("model", "restricted"), Output("seen.json", "restricted")),
+    numeric=True,
+    key="records",
+)
+AUDIT_ATTACK = Stage(
+    name="audit_attack",
+    version=1,
+    function="sm_ops.steps.audit_attack:run",
+    sections=("probe", "base", "classes"),
+    places=("base.name", "filling.model"),
+    members=(("attack", "attack"), ("tagger", "detector")),
+    outputs=(Output("rows.json", "internal"),),
+    numeric=True,
+    key="rows",
+)
+AUDIT_MEASURE = Stage(
+    name="audit_measure",
+    version=1,
+    function="sm_ops.steps.audit_measure:run",
+    members=(("attacks", "attack"),),
+    outputs=(Output("measures.json", "internal"),),
+    numeric=True,
+    key="measures",
+)
 SURPRISE = (SYNTHESIZE, AUDIT, BASE_MODEL, FIT, SCORE, CALIBRATE, MASK, TRAIN, ATTACK, EVALUATE)
 PII = (PII_GENERATE, PII_BASE, PII_TUNE, PII_EXTRACT, PII_DETECT, PII_MASK, PII_EVALUATE)
-STAGES = (*SURPRISE, *PII)
+AUDIT_FLOW = (AUDIT_DATA, AUDIT_PREPARE, AUDIT_TRAIN, AUDIT_SHADOW, AUDIT_ATTACK, AUDIT_MEASURE)
+STAGES = (*SURPRISE, *PII, *AUDIT_FLOW)

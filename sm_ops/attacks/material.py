@@ -66,7 +66,8 @@ class Material:
 
     `records` are the members: what the model was trained on, before any defence, with the spans of the audit's
     tagger. `others` are records of the same kind that it never saw. `tagger` finds mentions in generated texts, with
-    the labels of `records`. `fill` puts a likely text in place of each residual mask of a text.
+    the labels of `records`. `classes` are those attacked (none: all); around a slot the spans of every class are
+    masked. `fill` puts a likely text in place of each residual mask of a text.
     """
 
     records: Sequence[Record]
@@ -75,15 +76,20 @@ class Material:
     canaries: Sequence[Canary] = ()
     fill: Callable[[Sequence[str]], list[str]] | None = None
     shadows: Sequence[Shadow] = ()
+    classes: Sequence[str] = ()
+
+    def attacked(self, label: str) -> bool:
+        """Whether values of this class are attacked."""
+        return not self.classes or label in self.classes
 
     @cached_property
     def mentions(self) -> list[Mention]:
-        """Every labelled mention of the members, in their order; those without a visible character are left out."""
+        """The members' mentions of the attacked classes, in order; those without a visible character are left out."""
         return [
             Mention(number, start, end, label, value)
             for number, record in enumerate(self.records)
             for start, end, label in record.content_spans
-            if (value := compared(record.content[start:end]))
+            if self.attacked(label) and (value := compared(record.content[start:end]))
         ]
 
     @cached_property

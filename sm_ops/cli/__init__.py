@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from sm_ops import __version__
-from sm_ops.cli import doctor, own_files, pii, pipelines, track, vault
+from sm_ops.cli import attack, doctor, own_files, pii, pipelines, track, vault
 from sm_ops.core.errors import EXIT_INPUT, EXIT_INTERRUPTED, SmOpsError, sanitise
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 app.add_typer(pipelines.app)
 app.add_typer(own_files.app)
+app.add_typer(attack.app)
 app.add_typer(track.app, name="track")
 app.add_typer(vault.app, name="vault")
 app.add_typer(doctor.app)

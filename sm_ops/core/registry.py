@@ -32,12 +32,14 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("dataset", "sm_ops.data.datasets", ("generate",)),
+        Kind("corpus", "sm_ops.data.corpora", ("read",)),
         Kind("reference", "sm_ops.scoring.backends", ("load",)),
         Kind("window", "sm_ops.masking.intervals", ("intervals",)),
         Kind("rule", "sm_ops.masking.rules", ("select", "levels", "at")),
         Kind("baseline", "sm_ops.masking.baselines", ("mask",)),
-        Kind("attack", "sm_ops.attacks.members", ("run",)),
+        Kind("attack", "sm_ops.attacks.members", ("run", "summary")),
         Kind("detector", "sm_ops.detectors.members", ("load",)),
+        Kind("model", "sm_ops.scoring.models", ("load",)),
     )
 }
 

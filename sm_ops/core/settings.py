@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sm_ops.core.errors import InputError
+from sm_ops.core.registry import did_you_mean
+
 
 class Settings:
     """Nested read-only attributes over a JSON object: `settings.train.epochs`."""
@@ -40,3 +43,12 @@ class Settings:
         for part in dotted.split("."):
             value = value[part]
         return value
+
+
+def with_defaults(owner: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of an owner such as `the detector 'regex'`, the missing ones filled in; `InputError` for an unknown."""
+    for name in given:
+        if name not in defaults:
+            known = did_you_mean(str(name), defaults) if defaults else "it has none"
+            raise InputError("unknown-setting", f"{owner[:1].upper()}{owner[1:]} has no setting {name!r}; {known}.")
+    return {**defaults, **given}

@@ -41,7 +41,7 @@ def read_records(path: str | Path) -> Iterator[Record]:
     the reason. Faults of the file as a whole are raised at once, those of a row when it is reached.
     """
     path = Path(path)
-    rows = _by_suffix(path, {".jsonl": _jsonl_rows, ".parquet": _parquet_rows})
+    rows = _by_suffix(path, {".jsonl": jsonl_rows, ".parquet": _parquet_rows})
     if path.is_dir():
         raise InputError("records-directory", f"{path} is a directory; name one .jsonl or .parquet file.")
     if not path.exists():
@@ -86,7 +86,8 @@ def _records(path: Path, rows: Iterator[tuple[str, dict[str, Any]]]) -> Iterator
 # ---- rows of a file ------------------------------------------------------------------------------------
 
 
-def _jsonl_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def jsonl_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Place (`line 7`) and object of every line that is not blank; `InputError` for one that is no JSON object."""
     offset = 0
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):

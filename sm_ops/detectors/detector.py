@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from sm_ops.core import settings as core_settings
 from sm_ops.core.errors import InputError
-from sm_ops.core.registry import did_you_mean
 
 
 class Detection(NamedTuple):
@@ -55,11 +55,7 @@ def check_texts(texts: Sequence[str]) -> None:
 
 def with_defaults(detector: str, settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """The detector's settings, the missing ones filled in; `InputError` for a name that it does not know."""
-    for name in settings:
-        if name not in defaults:
-            known = did_you_mean(str(name), defaults) if defaults else "it has none"
-            raise InputError("unknown-setting", f"The detector {detector!r} has no setting {name!r}; {known}.")
-    return {**defaults, **settings}
+    return core_settings.with_defaults(f"the detector {detector!r}", settings, defaults)
 
 
 def threshold_of(settings: Mapping[str, Any]) -> float:
@@ -70,10 +66,10 @@ def threshold_of(settings: Mapping[str, Any]) -> float:
     return float(value)
 
 
-def missing_package(detector: str, error: ModuleNotFoundError) -> InputError:
+def missing_package(detector: str, error: ModuleNotFoundError, extra: str = "detectors") -> InputError:
     """What to say where a detector's optional package is not installed."""
     return InputError(
         "missing-package",
         f"The detector {detector!r} needs the package {error.name}, which is not installed; "
-        "install sm-ops with the extra `detectors`: pip install 'sm-ops[detectors]'.",
+        f"install sm-ops with the extra `{extra}`: pip install 'sm-ops[{extra}]'.",
     )

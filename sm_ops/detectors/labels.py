@@ -52,7 +52,29 @@ _PRIVACY_FILTER = {
     "secret": None,
 }
 
-LABELS: dict[str, str | None] = {**{name: name for name in _OURS}, **_PRESIDIO, **_PRIVACY_FILTER}
+_ONTONOTES = {
+    "DATE": "DOB",
+    "FAC": "ADDRESS",
+    "GPE": "ADDRESS",
+    "LOC": "ADDRESS",
+    "PERSON": "PERSON",
+    "CARDINAL": None,
+    "EVENT": None,
+    "LANGUAGE": None,
+    "LAW": None,
+    "MONEY": None,
+    "NORP": None,
+    "ORDINAL": None,
+    "ORG": None,
+    "PERCENT": None,
+    "PRODUCT": None,
+    "QUANTITY": None,
+    "TIME": None,
+    "WORK_OF_ART": None,
+}
+"""The eighteen types of spaCy's English models and of Flair's."""
+
+LABELS: dict[str, str | None] = {**{name: name for name in _OURS}, **_PRESIDIO, **_PRIVACY_FILTER, **_ONTONOTES}
 """Every known label; a detector of another package may use the nine types as its labels."""
 
 

@@ -10,13 +10,14 @@ from sm_ops.metrics.intervals import (
     standard_error,
     wilson,
 )
-from sm_ops.metrics.ranking import auroc
+from sm_ops.metrics.ranking import auroc, auroc_interval, threshold_at_fpr, tpr_at_fpr, tpr_at_fpr_interval
 from sm_ops.metrics.statistics import pearson, standardised
 from sm_ops.metrics.tasks import completion_nll, display_at, pass_at, usd_per_million
 
 __all__ = [
     "Confusion",
     "auroc",
+    "auroc_interval",
     "category_view",
     "clopper_pearson",
     "clustered_rate",
@@ -31,6 +32,9 @@ __all__ = [
     "ratio_interval",
     "standard_error",
     "standardised",
+    "threshold_at_fpr",
+    "tpr_at_fpr",
+    "tpr_at_fpr_interval",
     "usd_per_million",
     "wilson",
 ]

@@ -21,7 +21,7 @@ def ratio_interval(
     defined = ratios[1] > 0
     if not wholes.sum() or not defined.any():
         return None
-    return _interval(ratios[0, defined] / ratios[1, defined], confidence)
+    return percentiles(ratios[0, defined] / ratios[1, defined], confidence)
 
 
 def difference_interval(
@@ -32,7 +32,7 @@ def difference_interval(
     defined = (sums[1] > 0) & (sums[3] > 0)
     if not defined.any():
         return None
-    return _interval((sums[0] / sums[1].clip(1) - sums[2] / sums[3].clip(1))[defined], confidence)
+    return percentiles((sums[0] / sums[1].clip(1) - sums[2] / sums[3].clip(1))[defined], confidence)
 
 
 def _resampled(values: np.ndarray, seed: int) -> np.ndarray:
@@ -49,6 +49,7 @@ def _drawn(n: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).T.astype(np.float64)
 
 
-def _interval(values: np.ndarray, confidence: float) -> tuple[float, float] | None:
+def percentiles(values: np.ndarray, confidence: float) -> tuple[float, float] | None:
+    """The middle `confidence` of what resamples gave; `None` where they agree: then they say nothing of the error."""
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
     return (float(low), float(high)) if low < high else None

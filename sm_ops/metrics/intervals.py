@@ -10,7 +10,7 @@ import numpy as np
 
 def wilson(k: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
     """Wilson's score interval of the rate k / n for independent observations; `None` for n = 0."""
-    return _score_interval(k / n, n, confidence) if n else None
+    return score_interval(k / n, n, confidence) if n else None
 
 
 def clopper_pearson(k: int, n: int, confidence: float = 0.95) -> tuple[float, float] | None:
@@ -70,7 +70,7 @@ def clustered_rate(
         residuals = np.bincount(cluster, weights=hits) - rate * sizes
         variance = count / (count - 1) * float(residuals @ residuals) / n**2
         worth = min(n, rate * (1 - rate) / variance) if variance > 0 else float(n)
-    return _score_interval(rate, worth, confidence)
+    return score_interval(rate, worth, confidence)
 
 
 def standard_error(values: np.ndarray) -> float | None:
@@ -79,7 +79,8 @@ def standard_error(values: np.ndarray) -> float | None:
     return float(values.std(ddof=1)) / sqrt(len(values)) if len(values) > 1 else None
 
 
-def _score_interval(rate: float, n: float, confidence: float) -> tuple[float, float]:
+def score_interval(rate: float, n: float, confidence: float) -> tuple[float, float]:
+    """Wilson's interval of a rate that is worth `n` independent trials."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
     reach = z * sqrt(rate * (1 - rate) / n + z * z / (4 * n * n)) / (1 + z * z / n)

@@ -7,9 +7,9 @@ from typing import Any
 
 from sm_ops.core.settings import Settings
 from sm_ops.core.stage import Step
-from sm_ops.plans import pii, surprise
+from sm_ops.plans import audit, pii, surprise
 
-_PLANS = {"surprise": surprise.plan, "pii": pii.plan}
+_PLANS = {"surprise": surprise.plan, "pii": pii.plan, "audit": audit.plan}
 
 
 def plan(config: dict[str, Any]) -> list[Step]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import torch
 
+from sm_ops.attacks.material import Material
 from sm_ops.core import fs, registry
 from sm_ops.core.seeds import derive
+from sm_ops.scoring.models.hf import HFModel
 from sm_ops.scoring.tokenize import load_tokenizer
 from sm_ops.steps._base import base_location
 from sm_ops.steps._models import measured_model
@@ -18,16 +19,20 @@ if TYPE_CHECKING:
     from sm_ops.core.settings import Settings
     from sm_ops.core.stage import Context, Numbers
 
+_STORED = {
+    "id": "case", "kind": "class", "length": "tokens", "hidden": "hidden", "samples": "samples",
+    "first_approx": "first_approx", "first_exact": "first_exact", "p_exact": "p_exact",
+}  # fmt: skip
+"""Names in outcomes.json, and what they are called in an attack's rows."""
+
 
 def run(settings: Settings, context: Context) -> Numbers:
     """Outcomes by canary, as numbers; never a continuation."""
     attack = settings.attack
     torch.set_num_threads(attack.threads)
-    model = measured_model(settings, context, attack.device)
     tokenizer = load_tokenizer(base_location(settings, context))
-    canaries = read_canaries(context.inputs["canaries"])
-    member = registry.load("attack", attack.name)
-    outcomes = member.run(model, tokenizer, canaries, attack, derive(settings.seed, "attack"))
-    fs.write_json(context.outputs["outcomes"], [asdict(outcome) for outcome in outcomes])
-    hits = sum(outcome.first_approx is not None for outcome in outcomes)
-    return {"extracted": hits, "canaries": len(outcomes)}
+    model = HFModel(measured_model(settings, context, attack.device), tokenizer)
+    material = Material(records=(), canaries=read_canaries(context.inputs["canaries"]))
+    rows = registry.load("attack", attack.name).run(model, material, attack, derive(settings.seed, "attack"))
+    fs.write_json(context.outputs["outcomes"], [{name: row[own] for name, own in _STORED.items()} for row in rows])
+    return {"extracted": sum(row["first_approx"] is not None for row in rows), "canaries": len(rows)}

@@ -21,7 +21,7 @@ from sm_ops.core import fs
 from sm_ops.core.errors import InputError, SmOpsError
 from sm_ops.core.home import Run
 from sm_ops.core.store import Record, Store
-from sm_ops.tracking import sent_pii, sent_surprise
+from sm_ops.tracking import sent_audit, sent_pii, sent_surprise
 from sm_ops.tracking.sent import Child, Json
 from sm_ops.tracking.spool import mark_tracked, tracking_uri, untracked
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mlflow.entities import DatasetInput, Metric
 
 EXPERIMENT = "sm-ops"
-SENT = {"surprise": sent_surprise, "pii": sent_pii}
+SENT = {"surprise": sent_surprise, "pii": sent_pii, "audit": sent_audit}
 RUN_TAG, CONDITION_TAG = "sm_ops.run", "sm_ops.condition"
 TIMEOUT = 10
 """Seconds that one request may take; it is tried twice."""

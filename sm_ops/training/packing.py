@@ -47,6 +47,18 @@ def rows(examples: Sequence[Example], context: int) -> list[Row]:
     return result
 
 
+def texts(examples: Sequence[Example], separator: int, context: int) -> list[Row]:
+    """One row a text, between two separators and cut to the context; its end is learned, so that samples end too."""
+    between = np.array([separator])
+    result = []
+    for example in examples:
+        ids = np.concatenate([between, example.ids, between])
+        labels = np.concatenate([[IGNORED], example.labels, between])
+        masked = np.concatenate([[False], example.masked, [False]])
+        result.append(_row(ids[:context], labels[:context], masked[:context]))
+    return result
+
+
 def within(examples: Sequence[Example], context: int, emptied: str) -> list[Example]:
     """The examples of which `rows` keeps a supervised token, where they have one at all.
 

@@ -22,6 +22,8 @@ Facts = dict[str, Any]
 
 KNOWN: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("gpt2", {}),
+    "gpt2-medium": ("gpt2", {"n_embd": 1024, "n_layer": 24, "n_head": 16}),
+    "gpt2-large": ("gpt2", {"n_embd": 1280, "n_layer": 36, "n_head": 20}),
     "openai/gpt-oss-20b": ("gpt_oss", {"num_hidden_layers": 24, "num_local_experts": 32}),
     "HuggingFaceTB/SmolLM2-135M-Instruct": (
         "llama",
@@ -69,12 +71,12 @@ def check(config: dict[str, Any]) -> Facts:
     `lora` (layers with and without adapter), `trial` (the step on the small model). What cannot be known yet is None.
     """
     settings = Settings(config)
-    shape = _shape(settings.base, settings.train)
+    shape = shape_of(settings.base, settings.train)
     facts: Facts = {"name": settings.name, "data": _data(settings.data)}
     facts["schedule"] = _schedule(settings, facts["data"])
-    facts["model"], facts["lora"], facts["trial"] = _unknown_model(settings.base.name), None, None
+    facts["model"], facts["lora"], facts["trial"] = {"name": settings.base.name, "class": None}, None, None
     if shape is not None:
-        facts["model"], facts["lora"] = _model(settings, shape)
+        facts["model"], facts["lora"] = model_facts(settings, shape)
         facts["trial"] = _trial(settings.train, shape)
     return facts
 
@@ -96,31 +98,39 @@ def describe(facts: Facts) -> list[str]:
             f"{schedule['steps_per_epoch']:,} ({about}{schedule['rows']:,} rows of up to {schedule['context']:,} "
             f"tokens, {schedule['batch']} a step), warm-up {schedule['warmup_steps']}"
         )
-    if model["class"] is None:
-        lines.append(
-            f"model: the class of {model['name']} could not be looked up without a network (it is neither a folder "
-            "nor in the hub's cache), so no trial step was made"
-        )
+    lines += model_lines(model, lora)
+    if trial is None:
         return lines
-    lines.append(
-        f"model: {model['name']}, {model['class']}, {model['parameters']:,} parameters, "
-        f"{model['positions']:,} positions; weights {_gigabytes(model['weight_bytes'])}, gradients and optimizer "
-        f"{_gigabytes(model['training_bytes'])}, logits of a batch {_gigabytes(model['logit_bytes'])}"
-    )
-    if lora is not None:
-        lines.append(
-            f"LoRA: {lora['trainable_parameters']:,} trainable parameters in {_counts(lora['layers'])}; "
-            f"without adapter: {_counts(lora['left_out'])}"
-        )
-        if any(kind.startswith("experts.") for kind in lora["left_out"]):
-            lines.append(
-                "LoRA: the experts and their router are no linear layers of this class, so 'all linear' means "
-                "attention alone; the experts stay as they are"
-            )
     lines.append(
         f"trial: one step on a random two-layer {trial['class']} with intervention {trial['intervention']} and a loss "
         f"over {trial['kept']} of {trial['supervised']} tokens went well (loss {trial['loss']:.2f})"
     )
+    return lines
+
+
+def model_lines(model: Facts, lora: Facts | None) -> list[str]:
+    """The model's size and what LoRA reaches in it, or that its class is unknown here."""
+    if model["class"] is None:
+        return [
+            f"model: the class of {model['name']} could not be looked up without a network (it is neither a folder "
+            "nor in the hub's cache), so no trial step was made"
+        ]
+    lines = [
+        f"model: {model['name']}, {model['class']}, {model['parameters']:,} parameters, "
+        f"{model['positions']:,} positions; weights {_gigabytes(model['weight_bytes'])}, gradients and optimizer "
+        f"{_gigabytes(model['training_bytes'])}, logits of a batch {_gigabytes(model['logit_bytes'])}"
+    ]
+    if lora is None:
+        return lines
+    lines.append(
+        f"LoRA: {lora['trainable_parameters']:,} trainable parameters in {_counts(lora['layers'])}; "
+        f"without adapter: {_counts(lora['left_out'])}"
+    )
+    if any(kind.startswith("experts.") for kind in lora["left_out"]):
+        lines.append(
+            "LoRA: the experts and their router are no linear layers of this class, so 'all linear' means "
+            "attention alone; the experts stay as they are"
+        )
     return lines
 
 
@@ -196,7 +206,7 @@ def _schedule(settings: Settings, data: Facts) -> Facts:
     return facts | {"rows": rows, "steps_per_epoch": steps_per_epoch, "steps": steps, "passes": passes}
 
 
-def _model(settings: Settings, shape: Any) -> tuple[Facts, Facts | None]:
+def model_facts(settings: Settings, shape: Any) -> tuple[Facts, Facts | None]:
     """The full model without weights: parameters, memory, and what LoRA reaches in it."""
     import torch
     from transformers import AutoModelForCausalLM
@@ -231,14 +241,10 @@ def _model(settings: Settings, shape: Any) -> tuple[Facts, Facts | None]:
     return facts, adapters
 
 
-def _unknown_model(name: str | None) -> Facts:
-    return {"name": name, "class": None}
-
-
 # ---- the model's shape, and a step on a small one ------------------------------------------------------
 
 
-def _shape(base: Settings, train: Settings) -> Any:
+def shape_of(base: Settings, train: Settings) -> Any:
     """The base model's config, or None where it cannot be had without a network."""
     from transformers import AutoConfig
 

@@ -14,12 +14,13 @@ import torch
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.utils.logging import disable_progress_bar
 
-from sm_ops.core.errors import StageError
+from sm_ops.core import fs
+from sm_ops.core.errors import InputError, StageError
 from sm_ops.masking.labels import IGNORED
 from sm_ops.training.interventions import BLOCKING, WEAKENING, blocked_attention, require_blocking, weakened
 from sm_ops.training.models import pick_device
 from sm_ops.training.optimisers import MuonWithAdamW
-from sm_ops.training.packing import Row, collate
+from sm_ops.training.packing import Row, collate, learned_tokens
 
 disable_progress_bar()  # progress is told by the caller
 
@@ -34,7 +35,7 @@ def masked_loss(logits: torch.Tensor, labels: torch.Tensor, kept: torch.Tensor |
     `kept` counts the kept labels of the whole optimiser step, over accumulation and ranks; with none kept the
     loss is 0 and has zero gradient, where plain cross entropy gives NaN.
     """
-    return _terms(logits, labels, "sum") / _divisor(kept, logits)
+    return cross_entropies(logits, labels, "sum") / _divisor(kept, logits)
 
 
 def split_loss(
@@ -45,15 +46,15 @@ def split_loss(
     As `masked_loss`, where the labels are those of all supervised tokens and `masked` (batch, length) tells which of
     them are selected.
     """
-    terms = _terms(logits, labels, "none")
+    terms = cross_entropies(logits, labels, "none")
     selected = torch.nn.functional.pad(masked[:, 1:], (0, 1)).flatten()
     parts = (terms.masked_fill(left_out, 0).sum() / _divisor(kept, logits) for left_out in (selected, ~selected))
     others, chosen = parts
     return others, chosen
 
 
-def _terms(logits: torch.Tensor, labels: torch.Tensor, reduction: str) -> torch.Tensor:
-    """Cross entropies in float32 or wider, 0 at -100."""
+def cross_entropies(logits: torch.Tensor, labels: torch.Tensor, reduction: str) -> torch.Tensor:
+    """Cross entropies in float32 or wider, 0 at -100: their "sum", or with "none" one a position, in a row of all."""
     following = torch.nn.functional.pad(labels[:, 1:], (0, 1), value=IGNORED)
     wide = logits.flatten(0, 1).to(torch.promote_types(logits.dtype, torch.float32))
     return torch.nn.functional.cross_entropy(wide, following.flatten(), ignore_index=IGNORED, reduction=reduction)
@@ -73,6 +74,8 @@ def fit(
     progress: Callable[[int, int], None] = lambda done, total: None,
     intervention: str = "loss",
     steps: int | None = None,
+    validation: Sequence[Row] = (),
+    patience: int | None = None,
 ) -> dict[str, float | None]:
     """Train `model` in place on `rows`; returns the number of optimiser steps and the last epoch's mean loss.
 
@@ -84,16 +87,27 @@ def fit(
     forward pass under `clip` and `scale` too, where the mean multiplier over the microbatches with a masked token is
     returned as well. `steps_without_loss` counts optimiser steps without any label.
 
-    Raises `StageError` when the loss is no longer a number, `InputError` when the model cannot block attention.
+    With `patience` the loss on the `validation` rows is measured after each pass, training ends when it has not
+    fallen for so many passes (`epochs` or `steps` are the most, and what the schedule counts on), and the weights of
+    the best pass are kept; `epochs` (trained), `best_epoch` and `validation_perplexity` (of it) are returned as well.
+
+    Raises `StageError` when the loss is no longer a number, `InputError` when the model cannot block attention or no
+    validation row has a label.
     """
     torch.set_num_threads(settings.threads)
+    watch = None
+    if patience is not None:
+        if not learned_tokens(validation):
+            hint = f"None of the {len(validation)} validation rows has a token to learn; give others, or no patience."
+            raise InputError("no-validation", hint)
+        watch = _Patience(patience, lambda: validation_loss(model, validation, padding, settings.batch_size), scratch)
     trainer = _Trainer(
         intervention,
         model=model,
         args=_arguments(settings, seed, scratch, steps),
         train_dataset=rows,  # type: ignore[arg-type]
         data_collator=lambda batch: collate(batch, padding),
-        callbacks=[_Progress(progress)],
+        callbacks=[_Progress(progress), *([watch] if watch else [])],
         optimizers=(_optimiser(model, settings), None),
     )
     trainer.remove_callback(PrinterCallback)
@@ -106,7 +120,8 @@ def fit(
         first = next(step for step, loss in enumerate(losses, start=1) if not math.isfinite(loss))
         hint = f"The training loss is not a number after step {first} of {len(losses)}; lower the learning rate."
         raise StageError("training-diverged", hint)
-    last_epoch = losses[-math.ceil(len(losses) / settings.epochs) :]
+    epochs = len(watch.losses) if watch else settings.epochs
+    last_epoch = losses[-math.ceil(len(losses) / epochs) :]
     numbers: dict[str, float | None] = {
         "steps": result.global_step,
         "train_loss": math.fsum(last_epoch) / len(last_epoch),
@@ -117,7 +132,28 @@ def fit(
         total = math.fsum(entry["multipliers"] for entry in history)
         numbers["weakened_microbatches"] = weakened_batches
         numbers["mean_multiplier"] = total / weakened_batches if weakened_batches else None
+    if watch:
+        watch.put_back(trainer.model)
+        numbers |= {
+            "epochs": epochs,
+            "best_epoch": watch.best_epoch,
+            "validation_perplexity": math.exp(min(watch.losses)),
+        }
     return numbers
+
+
+def validation_loss(model: Any, rows: Sequence[Row], padding: int, batch_size: int) -> float:
+    """Mean negative log likelihood in nats a label of `rows`, without dropout."""
+    total, training = 0.0, model.training
+    by_length = sorted(rows, key=lambda row: len(row["input_ids"]))
+    model.eval()
+    with torch.no_grad():
+        for start in range(0, len(rows), batch_size):
+            batch = collate(by_length[start : start + batch_size], padding)
+            inputs = {name: batch[name].to(model.device) for name in ("input_ids", "attention_mask")}
+            total += float(masked_loss(model(**inputs).logits, batch["labels"].to(model.device), 1))
+    model.train(training)
+    return total / learned_tokens(rows)
 
 
 def steps_of(rows: int, settings: Any) -> int:
@@ -147,7 +183,7 @@ class _Trainer(Trainer):
     def __init__(self, intervention: str, **arguments: Any) -> None:
         super().__init__(compute_loss_func=self._step_loss, **arguments)
         self._intervention = intervention
-        self._trained = [parameter for parameter in arguments["model"].parameters() if parameter.requires_grad]
+        self._trained = _trained(arguments["model"])
         self._labels = 0
         self._multipliers = torch.zeros(2, device=self.args.device)  # their sum and number
 
@@ -230,3 +266,61 @@ class _Progress(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.global_step % 10 == 0 or state.global_step == state.max_steps:
             self._progress(state.global_step, state.max_steps)
+
+
+class _Patience(TrainerCallback):
+    """Measures the validation loss after each pass, keeps the weights of the best one, and ends training.
+
+    The Trainer's log has the losses, so each checkpoint has those up to it; the weights that are best by them stay
+    beside it. None is written at the step that ends training: resumed before it, a run ends there again.
+    """
+
+    def __init__(self, patience: int, measure: Callable[[], float], scratch: Path) -> None:
+        self._patience, self._measure, self._scratch = patience, measure, scratch
+        self.losses: list[float] = []
+
+    @property
+    def best_epoch(self) -> int:
+        """The pass with the smallest loss, from 1; the first of equal ones."""
+        return self.losses.index(min(self.losses)) + 1
+
+    def put_back(self, model: Any) -> None:
+        """Give the model the weights of the best pass."""
+        with torch.no_grad():
+            for parameter, best in zip(_trained(model), self._best, strict=True):
+                parameter.copy_(best)
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.losses = [entry["validation_loss"] for entry in state.log_history if "validation_loss" in entry]
+        if self.losses:
+            self._best = torch.load(self._file(), map_location="cpu", weights_only=True)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, model: Any, **kwargs: Any) -> None:
+        if not float(state.epoch).is_integer() and state.global_step < state.max_steps:
+            return
+        loss = self._measure()
+        if not math.isfinite(loss):
+            hint = f"The validation loss is not a number after step {state.global_step}; lower the learning rate."
+            raise StageError("training-diverged", hint)
+        self.losses.append(loss)
+        state.log_history.append({"validation_loss": loss, "step": state.global_step})
+        passes = len(self.losses)
+        if self.best_epoch == passes:
+            self._best = [parameter.detach().cpu().clone() for parameter in _trained(model)]
+            if state.is_world_process_zero:
+                with fs.replacing(self._file()) as unfinished:
+                    torch.save(self._best, unfinished)
+        if passes - self.best_epoch >= self._patience:
+            control.should_training_stop, control.should_save = True, False
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.is_world_process_zero and self.losses:
+            for path in set(self._scratch.glob("best-*.pt")) - {self._file()}:
+                path.unlink()
+
+    def _file(self) -> Path:
+        return self._scratch / f"best-{self.best_epoch}.pt"
+
+
+def _trained(model: Any) -> list[torch.nn.Parameter]:
+    return [parameter for parameter in model.parameters() if parameter.requires_grad]

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from sm_ops.attacks.material import Material
 from sm_ops.attacks.members import prefix_extraction as attack
 from sm_ops.core.errors import InputError
+from sm_ops.core.records import Record, Span
 from sm_ops.core.registry import load, members
 from sm_ops.core.sensitive import Sensitive
 
@@ -31,10 +33,15 @@ def canary(name, value):
 def loaded():
     from transformers import AutoModelForCausalLM
 
+    from sm_ops.scoring.models.hf import HFModel
     from sm_ops.scoring.tokenize import load_tokenizer
 
     torch.set_num_threads(1)  # tiny model: a second thread only waits
-    return AutoModelForCausalLM.from_pretrained(MODELS / "char"), load_tokenizer(MODELS / "char")
+    return HFModel(AutoModelForCausalLM.from_pretrained(MODELS / "char"), load_tokenizer(MODELS / "char"))
+
+
+def run(model, canaries, seed=0, **changes):
+    return attack.run(model, Material(records=(), canaries=canaries), settings(**changes), seed)
 
 
 @pytest.fixture
@@ -80,93 +87,115 @@ def test_chance_within_a_budget():
     assert attack.expected_exact(0.0, 128) == 0.0
 
 
-def test_curve_counts_and_refuses_unrecorded_budgets():
-    outcomes = [
-        attack.CanaryOutcome("a", "k", 12, 3, 4, 1, 3, 0.5),
-        attack.CanaryOutcome("b", "k", 12, 3, 4, None, None, 0.0),
-    ]
-    points = attack.curve(outcomes, [1, 3])
-    assert [(p.n, p.approx, p.exact) for p in points] == [(2, 1, 0), (2, 1, 1)]
-    assert points[1].expected_exact == pytest.approx((0.875 + 0) / 2)
+def row(name, first_approx, first_exact, p_exact, **changes):
+    return {"case": name, "class": "k", "occurrences": 2, "samples": 4, "first_approx": first_approx,
+            "first_exact": first_exact, "p_exact": p_exact} | changes  # fmt: skip
+
+
+def test_a_budget_counts_what_is_within_it_and_no_more_than_is_recorded():
+    rows = [row("a", 1, 3, 0.5), row("b", None, None, 0.0)]
+    assert [attack.hits(rows, "first_approx", b) for b in (1, 3)] == [1, 1]
+    assert [attack.hits(rows, "first_exact", b) for b in (1, 3)] == [0, 1]
     with pytest.raises(InputError, match="5 continuations, but 4"):
-        attack.curve(outcomes, [5])
+        attack.hits(rows, "first_exact", 5)
+
+
+def test_the_summary_tells_every_budget_class_and_number_of_occurrences():
+    rows = [row("a", 1, 3, 0.5), row("b", None, None, 0.0), row("c", 2, None, 0.25, **{"class": "m", "occurrences": 7})]
+    base = [row("a", 4, None, 0.1), row("b", None, None, 0.0), row("c", None, None, 0.0)]
+    measures = attack.summary(rows, base, settings(budgets=(1, 3)))
+
+    def value(name, **labels):
+        chosen = {"class": "all", "variant": "paper", "size": 3} | labels
+        (found,) = [m for m in measures if m["measure"] == name and {k: m.get(k) for k in (*chosen, "occurrences")} ==
+                    {"occurrences": None} | chosen]  # fmt: skip
+        return found["value"], found["n"]
+
+    assert value("approximate") == (pytest.approx(2 / 3), 3)
+    assert value("approximate", size=1) == (pytest.approx(1 / 3), 3)
+    assert value("exact") == (pytest.approx(1 / 3), 3)
+    assert value("exact", **{"class": "m"}) == (0, 1)
+    assert value("approximate", occurrences="2") == (0.5, 2)
+    assert value("approximate", occurrences="5-8") == (1, 1)
+    assert value("expected_exact") == (pytest.approx((0.875 + 0 + 1 - 0.75**3) / 3), 3)
+    assert value("approximate", variant="strict") == (0.5, 2)  # the public model extracts a
+    first = measures[0]
+    assert {first[k] for k in attack.HEADLINE} == set(attack.HEADLINE.values())
+    assert first["size"] == 3
+    assert {m["variant"] for m in attack.summary(rows, None, settings(budgets=(1,)))} == {"paper"}
 
 
 def test_exact_chance_equals_the_closed_form(char):
-    model, tokenizer = char
-    outcome = attack.run(model, tokenizer, [canary("a", "abcdefgh9j")], settings(), seed=0)[0]
+    (outcome,) = run(char, [canary("a", "abcdefgh9j")])
     # hidden 'h9j': h after g 1 bit, 9 after h 28 places 9 bits, j after 9 33 places 10 bits
-    assert (outcome.length, outcome.hidden) == (10, 3)
-    assert outcome.p_exact == pytest.approx(2.0**-20, rel=1e-5)
-    single = attack.run(model, tokenizer, [canary("a", "a")], settings(), seed=0)[0]
-    assert (single.length, single.hidden) == (1, 1)
-    assert single.p_exact == pytest.approx(2.0**-5, rel=1e-5)
+    assert (outcome["tokens"], outcome["hidden"]) == (10, 3)
+    assert outcome["p_exact"] == pytest.approx(2.0**-20, rel=1e-5)
+    (single,) = run(char, [canary("a", "a")])
+    assert (single["tokens"], single["hidden"]) == (1, 1)
+    assert single["p_exact"] == pytest.approx(2.0**-5, rel=1e-5)
 
 
 def test_sampled_hits_follow_the_closed_form(char):
-    model, tokenizer = char
     canaries = [canary(str(i), "abcdefgh") for i in range(150)]
-    outcomes = attack.run(model, tokenizer, canaries, settings(samples=8, budgets=(1, 8)), seed=3)
-    for point in attack.curve(outcomes, (1, 8)):
-        p = 1 - 0.75**point.budget
-        assert abs(point.exact - 150 * p) <= 5 * np.sqrt(150 * p * (1 - p))
-        assert point.expected_exact == pytest.approx(p, rel=1e-5)
+    outcomes = run(char, canaries, seed=3, samples=8, budgets=(1, 8))
+    for budget in (1, 8):
+        p = 1 - 0.75**budget
+        assert abs(attack.hits(outcomes, "first_exact", budget) - 150 * p) <= 5 * np.sqrt(150 * p * (1 - p))
+        assert attack.expected_exact(outcomes[0]["p_exact"], budget) == pytest.approx(p, rel=1e-5)
     # |h| = 3: one edit is near enough; p_approx from the published case hf.extract.p03
-    canaries = [canary(str(i), "abcdefghij") for i in range(400)]
-    outcomes = attack.run(model, tokenizer, canaries, settings(samples=1, budgets=(1,)), seed=4)
-    hits, p = attack.curve(outcomes, (1,))[0].approx, 0.25103092193603516
-    assert abs(hits - 400 * p) <= 5 * np.sqrt(400 * p * (1 - p))
-
-
-def test_samples_have_the_model_s_whole_distribution(char):
-    model, _ = char
-    n, prefix = 40_000, [0, 4]
-    with torch.inference_mode():
-        drawn = attack._sample(model, prefix, np.random.default_rng(0).random((n, 1)), None, n)
-        expected = model(torch.tensor([prefix])).logits[0, -1].double().softmax(-1).numpy()
-    counts = np.bincount([row[0] for row in drawn], minlength=64)
-    assert (abs(counts - n * expected) <= 5 * np.sqrt(n * expected * (1 - expected)) + 1).all()
-
-
-def test_an_end_token_ends_a_continuation_and_is_dropped(char):
-    model, _ = char
-    with torch.inference_mode():
-        rows = attack._sample(model, [0], np.random.default_rng(0).random((500, 6)), 5, 500)
-        same = attack._sample(model, [0], np.random.default_rng(0).random((500, 6)), None, 500)
-    assert all(5 not in row for row in rows)
-    assert min(map(len, rows)) < 6
-    assert rows == [row[: row.index(5)] if 5 in row else row for row in same]
+    canaries = [canary(str(i), "abcdefghij") for i in range(200)]
+    outcomes = run(char, canaries, seed=4, samples=1, budgets=(1,))
+    hits, p = attack.hits(outcomes, "first_approx", 1), 0.25103092193603516
+    assert abs(hits - 200 * p) <= 5 * np.sqrt(200 * p * (1 - p))
 
 
 def test_neither_order_nor_batch_nor_company_matters(char):
-    model, tokenizer = char
     canaries = [canary(name, value) for name, value in [("a", "abcdefgh"), ("b", "abcdef"), ("c", "abcdefghij")]]
-    run = attack.run
-    outcomes = run(model, tokenizer, canaries, settings(), seed=1)
-    assert run(model, tokenizer, canaries[::-1], settings(batch_size=7), seed=1) == outcomes[::-1]
-    assert run(model, tokenizer, canaries[1:2], settings(), seed=1) == outcomes[1:2]
-    assert run(model, tokenizer, canaries, settings(), seed=2) != outcomes
+    outcomes = run(char, canaries, seed=1)
+    assert run(char, canaries[::-1], seed=1, batch_size=7) == outcomes[::-1]
+    assert run(char, canaries[1:2], seed=1) == outcomes[1:2]
+    assert run(char, canaries, seed=2) != outcomes
 
 
-def test_the_model_is_left_in_its_mode_and_outcomes_hold_no_text(char):
-    model, tokenizer = char
-    model.train()
-    outcome = attack.run(model, tokenizer, [canary("a", "zyxwvuts")], settings(), seed=0)[0]
-    assert model.training
-    model.eval()
-    assert "ts" not in repr(outcome).replace("CanaryOutcome", "")
+def test_without_canaries_the_labelled_values_of_the_members_are_tried(char):
+    texts = ["tell abcdef now", "abcdef and ghijkl", "in mnopqr", "abcdef"]
+    spans = [(5, 11, "PERSON"), (0, 6, "PERSON"), (11, 17, "PERSON"), (3, 9, "LOC"), (0, 6, "LOC")]
+    owners = [0, 1, 1, 2, 3]
+    records = [
+        Record(str(i), text=text, spans=tuple(Span(*span) for span, own in zip(spans, owners, strict=True) if own == i))
+        for i, text in enumerate(texts)
+    ]
+    material, seen = Material(records), []
+    rows = attack.run(char, material, settings(canaries=None), 0, lambda done, total: seen.append((done, total)))
+    assert [(r["class"], r["length"], r["occurrences"]) for r in rows] == [
+        ("LOC", 6, 3), ("LOC", 6, 1), ("PERSON", 6, 3), ("PERSON", 6, 1)
+    ]  # fmt: skip
+    assert rows[0]["fingerprint"] == material.fingerprint("LOC", "abcdef")
+    assert seen[-1] == (4, 4)
+    some = attack.run(char, material, settings(canaries=1), 0)
+    assert [r["class"] for r in some] == ["LOC", "PERSON"]
+    assert all(r in rows for r in some)
+    drawn = {attack.run(char, material, settings(canaries=1), seed)[1]["fingerprint"] for seed in range(8)}
+    assert len(drawn) == 2
+
+
+def test_rows_hold_no_text(char):
+    (outcome,) = run(char, [canary("a", "zyxwvuts")])
+    assert "ts" not in repr(outcome).replace("samples", "").replace("bits", "")
 
 
 def test_refusals(char):
-    model, tokenizer = char
     with pytest.raises(InputError, match="raise samples"):
-        attack.run(model, tokenizer, [], settings(samples=64), seed=0)
+        run(char, [], samples=64)
     with pytest.raises(InputError, match="no token"):
-        attack.run(model, tokenizer, [canary("a", "")], settings(), seed=0)
+        run(char, [canary("a", "")])
+    with pytest.raises(InputError, match="no canaries"):
+        attack.run(char, Material(records=()), settings(canaries=None), 0)
 
 
-def test_the_registry_finds_attack_and_references():
+def test_the_registry_finds_attack_references_and_models():
     assert "prefix_extraction" in members("attack")
     assert {"hf", "ngram", "file"} <= set(members("reference"))
+    assert {"hf", "service"} <= set(members("model"))
     for kind, name in [("attack", "prefix_extraction"), *(("reference", n) for n in ("hf", "ngram", "file"))]:
         load(kind, name)

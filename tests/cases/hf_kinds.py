@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import torch
 
+from sm_ops.attacks.material import Material
 from sm_ops.attacks.members import prefix_extraction as attack
 from sm_ops.core.records import Record
 from sm_ops.core.sensitive import Sensitive
@@ -21,6 +21,7 @@ from sm_ops.masking.procedure import mask_downstream, mask_reference
 from sm_ops.scoring.backends import hf
 from sm_ops.scoring.candidates import rank
 from sm_ops.scoring.contrast import align
+from sm_ops.scoring.models.hf import HFModel
 from sm_ops.scoring.perplexity import corpus_perplexity, perplexity
 from sm_ops.scoring.tokenize import encode, tokenize
 
@@ -77,9 +78,7 @@ def _placed(rows: list[list]) -> Scored:
 
 
 def _hf_reconstruct(case: Input) -> Input:
-    model, tokenizer = _loaded(case["model"])
-    reference = hf.HFReference(model, tokenizer, hf.fixed_head(tokenizer))
-    ranking = rank(reference, case["prefix"], case["candidates"], case["suffix"])
+    ranking = rank(HFModel(*_loaded(case["model"])), case["prefix"], case["candidates"], case["suffix"])
     return {"best": ranking.best, "tied": ranking.tied, "ppl": ranking.perplexity}
 
 
@@ -88,10 +87,8 @@ def _hf_ppl(case: Input) -> Input:
 
 
 def _hf_greedy(case: Input) -> Input:
-    model, tokenizer = _loaded(case["model"])
-    ids = torch.tensor([hf.fixed_head(tokenizer) + encode(tokenizer, case["text"])[0]])
-    out = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=case["n"], do_sample=False)
-    return {"ids": out[0, ids.shape[1] :].tolist()}
+    model = HFModel(*_loaded(case["model"]))
+    return {"ids": model.greedy([*model.prefix, *model.encode(case["text"])[0]], case["n"])}
 
 
 def _hf_mask(case: Input) -> Input:
@@ -106,26 +103,26 @@ def _hf_mask(case: Input) -> Input:
 
 
 def _hf_extract(case: Input) -> Input:
-    model, tokenizer = _loaded(case["model"])
+    model = HFModel(*_loaded(case["model"]))
     canary = SimpleNamespace(id="0", kind="test", value=Sensitive(case["canary"]))
     settings = SimpleNamespace(samples=1, budgets=(1,), reveal=case["rule"], batch_size=1)
-    outcome = attack.run(model, tokenizer, [canary], settings, seed=0)[0]
+    (row,) = attack.run(model, Material(records=(), canaries=[canary]), settings, seed=0)
     result = {
-        "r": outcome.length - outcome.hidden,
-        "p_exact": outcome.p_exact,
-        "within": [attack.expected_exact(outcome.p_exact, b) for b in case["budgets"]],
+        "r": row["tokens"] - row["hidden"],
+        "p_exact": row["p_exact"],
+        "within": [attack.expected_exact(row["p_exact"], b) for b in case["budgets"]],
     }
     if case.get("approx"):
-        p = approx_chance(model, tokenizer, case["canary"], result["r"])
+        p = approx_chance(model, case["canary"], result["r"])
         result |= {"p_approx": p, "within_approx": [attack.expected_exact(p, b) for b in case["budgets"]]}
     return result
 
 
-def approx_chance(model: Any, tokenizer: Any, value: str, known: int) -> float:
+def approx_chance(model: HFModel, value: str, known: int) -> float:
     """The chance of an approximate hit: every sequence within reach of few edits, each scored by the model."""
-    ids = encode(tokenizer, value)[0]
-    prefix, hidden = hf.fixed_head(tokenizer) + ids[:known], tuple(ids[known:])
-    end, words = tokenizer.eos_token_id, [i for i in range(len(tokenizer)) if i != tokenizer.eos_token_id]
+    ids, _ = model.encode(value)
+    prefix, hidden = [*model.prefix, *ids[:known]], tuple(ids[known:])
+    words = [i for i in range(len(model.tokenizer)) if i != model.end]
     near = {hidden}
     for _ in range(7 * len(hidden) // 20):
         for seq in list(near):
@@ -133,8 +130,8 @@ def approx_chance(model: Any, tokenizer: Any, value: str, known: int) -> float:
                 near |= {seq[:i] + seq[i + 1 :]}
                 near |= {(*seq[:i], w, *seq[i + skip :]) for w in words for skip in (0, 1)}
     hits = [s for s in near if len(s) <= len(hidden) and attack.approximate_hit(s, hidden)]
-    ended = [s if len(s) == len(hidden) else (*s, end) for s in hits]
-    return sum(attack.exact_chance(model, prefix, s) for s in ended)
+    ended = [s if len(s) == len(hidden) else (*s, model.end) for s in hits]
+    return sum(float(np.exp(own.sum())) for own in model.continuation_logprobs(prefix, ended))
 
 
 def _atk_reveal(case: Input) -> Input:
@@ -146,19 +143,14 @@ def _atk_edit(case: Input) -> Input:
 
 
 def _atk_curve(case: Input) -> Input:
-    outcomes = []
-    for number, canary in enumerate(case["canaries"]):
-        length = len(canary["ids"])
-        hidden = canary["ids"][attack.revealed(length, case["rule"]) :]
-        hits = attack.first_hits(canary["conts"], hidden)
-        samples = len(canary["conts"])
-        outcomes.append(
-            attack.CanaryOutcome(str(number), "test", length, len(hidden), samples, *hits, p_exact=0.0)
-        )
-    points = attack.curve(outcomes, case["budgets"])
+    rows = []
+    for canary in case["canaries"]:
+        hidden = canary["ids"][attack.revealed(len(canary["ids"]), case["rule"]) :]
+        approx, exact = attack.first_hits(canary["conts"], hidden)
+        rows.append({"samples": len(canary["conts"]), "first_approx": approx, "first_exact": exact})
     return {
-        "approx": [str(Fraction(point.approx, point.n)) for point in points],
-        "exact": [str(Fraction(point.exact, point.n)) for point in points],
+        name: [str(Fraction(attack.hits(rows, f"first_{name}", budget), len(rows))) for budget in case["budgets"]]
+        for name in ("approx", "exact")
     }
 
 

@@ -12,9 +12,12 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
+import attack_kinds
 import hf_kinds
 import measure_kinds
+import membership_kinds
 import numpy as np
+import reconstruction_kinds
 import training_kinds
 
 from sm_ops.calibration.critical import critical_values
@@ -329,7 +332,10 @@ MASKING: dict[str, Callable[[Input], Input]] = {
 
 KINDS: dict[str, Callable[[Input], Input]] = {
     **MASKING,
+    **attack_kinds.KINDS,
     **measure_kinds.KINDS,
+    **membership_kinds.KINDS,
+    **reconstruction_kinds.KINDS,
     **hf_kinds.KINDS,
     **training_kinds.KINDS,
 }

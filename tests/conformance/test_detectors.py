@@ -11,13 +11,19 @@ from detectors.tiny_filter import make_tiny_filter
 
 from sm_ops.core import registry
 from sm_ops.core.errors import InputError
+from sm_ops.core.records import Record, Span
 from sm_ops.detectors.labels import LABELS
-
-SETTINGS = {"privacy_filter": lambda folder: {"model": str(make_tiny_filter(folder)), "token_budget": 64}}
-"""A small random model finds much, at random places: what holds for every detector holds for it."""
 
 EMAIL, PHONE = "ga.sang@example.com", "010-0000-1234"
 SENTENCE = f"Please write to {EMAIL} or call {PHONE} before Friday."
+KNOWN = Record("known", text=SENTENCE, spans=(Span(16, 35, "EMAIL"), Span(44, 57, "PHONE")))
+SETTINGS = {
+    "privacy_filter": lambda folder: {"model": str(make_tiny_filter(folder)), "token_budget": 64},
+    "gold": lambda folder: {"records": [KNOWN]},
+}
+"""A small random model finds much, at random places: what holds for every detector holds for it."""
+NO_ADDRESSES = ("spacy", "flair")
+"""Entity recognisers, to which an e-mail address is no entity."""
 PIECES = [
     "김가상", " ", "님", "\r\n", "\t", EMAIL, PHONE, "991231-3000001", "1985년 3월 12일", "Name: Ann Lee", "어머니",
     "\U0001f600", "\U0001f469\U0001f3fd\u200d\U0001f4bb", "é", "e\u0301", "\u200b", "\u200f", "\u05d0\u05d1", "\x00",
@@ -109,7 +115,7 @@ def test_offsets_are_code_points_of_the_text_as_given(name, detector, front):
     if name == "privacy_filter":  # random weights: only that it is there, and where its tokens are, can be said
         assert max(each.end for each in detections) <= len(text)
         assert not any(text[each.start].isspace() or text[each.end - 1].isspace() for each in detections)
-    else:
+    elif name not in NO_ADDRESSES:
         assert EMAIL in [text[each.start : each.end] for each in detections if LABELS[each.label] == "EMAIL"]
 
 

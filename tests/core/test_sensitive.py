@@ -18,6 +18,7 @@ pytestmark = pytest.mark.unit
 
 VALUE = "zq7-canary-value"
 MAY_REVEAL = {
+    "sm_ops.attacks.members.exposure",
     "sm_ops.attacks.members.prefix_extraction",
     "sm_ops.data.audit",
     "sm_ops.steps.mask",

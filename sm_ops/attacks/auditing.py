@@ -1,0 +1,250 @@
+"""An audit of any model with any labelled records: attacks, a public model beside it, and what was not tried.
+
+The report holds names, settings, counts and measures; no text of the data, and no string that a model gave back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sm_ops.attacks.material import Material, Shadow
+from sm_ops.core import registry
+from sm_ops.core.errors import InputError
+from sm_ops.core.fetched import place
+from sm_ops.core.fs import existing
+from sm_ops.core.home import home_folder
+from sm_ops.core.records import Record
+from sm_ops.core.registry import did_you_mean
+from sm_ops.core.seeds import derive
+from sm_ops.core.settings import Settings
+from sm_ops.data.records import read_records
+from sm_ops.data.statistics import statistics
+from sm_ops.detectors.classes import class_of
+from sm_ops.detectors.taggers import load_tagger, relabel
+from sm_ops.scoring.language_model import LanguageModel
+
+FORMAT = "attack/1"
+
+Progress = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+"""Opens the progress of a task by its name; what it gives is called with (done, all)."""
+
+_MODEL: dict[str, Any] = {
+    "backend": "hf",
+    "revision": None,
+    "dtype": "float32",
+    "device": "auto",
+    "threads": 1,
+    "token_budget": None,
+}
+_WITHOUT_MENTIONS = ("membership",)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What is to be audited: names of attacks with their settings, of models, and files of records.
+
+    `shadows` are pairs of a model and the records that it was trained on. `model` settings go to the member of the
+    kind `model` that `backend` names. `base` is what adapters among the models are put onto. `classes` empty: all.
+    """
+
+    attacks: Mapping[str, Mapping[str, Any]]
+    model: str
+    records: Path
+    baseline: str | None = None
+    others: Path | None = None
+    tagger: str = "gold"
+    base: str | None = None
+    classes: Sequence[str] = ()
+    shadows: Sequence[tuple[str, Path]] = ()
+    fill: str | None = None
+    model_settings: Mapping[str, Any] | None = None
+    seed: int = 0
+
+
+def run(audit: Audit, progress: Progress = lambda task: nullcontext(lambda done, total: None)) -> dict[str, Any]:
+    """The report as JSON (format `attack/1`); `InputError` before any model is loaded where something is missing."""
+    attacks = {name: registry.load("attack", name) for name in audit.attacks}
+    if "membership" in attacks and audit.others is None:
+        raise InputError(
+            "no-others", "The attack membership needs records that the model never saw; name them with --others."
+        )
+    material, counts = _material(audit)
+    settings = {**_MODEL, **(audit.model_settings or {})}
+    seen = _seen(audit, material)
+    model = _model(audit.model, audit.base, settings)
+    baseline = None if audit.baseline is None else _model(audit.baseline, audit.base, settings)
+    shadows = [Shadow(_model(name, audit.base, settings), ids) for name, ids in seen]
+    material = replace(material, shadows=shadows, fill=_filler(audit.fill))
+    done = {}
+    for name, attack in attacks.items():
+        chosen, seed = Settings(dict(audit.attacks[name])), derive(audit.seed, "attack", name)
+        with progress(f"steps of {name}") as told:
+            rows = attack.run(model, material, chosen, seed, told)
+        public = None
+        if baseline is not None:
+            with progress(f"steps of {name} on the public model") as told:
+                public = attack.run(baseline, material, chosen, seed, told)
+        done[name] = {
+            "knowledge": attack.KNOWLEDGE,
+            "headline": attack.HEADLINE,
+            "settings": dict(audit.attacks[name]),
+            "measures": attack.summary(rows, public, chosen),
+            "baseline": None if public is None else attack.summary(public, None, chosen),
+        }
+    return {
+        "format": FORMAT,
+        "model": audit.model,
+        "baseline": audit.baseline,
+        "model_settings": settings,
+        "records": str(audit.records),
+        "others": None if audit.others is None else {"records": len(material.others), "file": str(audit.others)},
+        "tagger": audit.tagger,
+        "classes": list(material.classes),
+        "shadows": len(shadows),
+        "fill": audit.fill,
+        "seed": audit.seed,
+        "statistics": counts,
+        "attacks": done,
+        "not_tried": not_tried(audit, {row["class"] for row in counts} - {"all"}),
+    }
+
+
+def settings_of(attacks: Sequence[str], overrides: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings of each attack with their defaults, and those of the model (`model.dtype=...`), from `KEY=VALUE`.
+
+    A key is `ATTACK.NAME`, or NAME alone where one of the attacks has it. Raises `InputError` for an unknown attack or
+    setting, with the nearest ones, and for a name that several of the attacks have.
+    """
+    from sm_ops.core.config import parsed, validated
+    from sm_ops.core.config.attacks import ATTACKS
+
+    for name in attacks:
+        registry.load("attack", name)
+    given: dict[str, dict[str, Any]] = {name: {} for name in [*attacks, "model"]}
+    fields = {name: set(ATTACKS[name].model_fields) if name in ATTACKS else set() for name in attacks}
+    for key, value in parsed(overrides).items():
+        if key in given and isinstance(value, dict):
+            given[key] |= value
+            continue
+        if key in registry.members("attack") and isinstance(value, dict):
+            raise InputError("attack-not-chosen", f"--set {key}: add --attack {key}, or leave the setting out.")
+        owners = [name for name in attacks if key in fields[name]]
+        if len(owners) > 1:
+            which = " or ".join(f"{name}.{key}" for name in owners)
+            raise InputError("ambiguous-setting", f"--set {key}: {len(owners)} of the attacks have it; write {which}.")
+        if not owners:
+            near = did_you_mean(key, {"model", *attacks, *set().union(*fields.values())})
+            raise InputError("unknown-setting", f"--set {key}: none of the attacks has this setting; {near}.")
+        given[owners[0]][key] = value
+    for key in given["model"]:
+        if given["model"].get("backend", "hf") == "hf" and key not in _MODEL:
+            near = did_you_mean(key, _MODEL)
+            raise InputError("unknown-setting", f"--set model.{key}: there is no such setting; {near}.")
+    chosen = {
+        name: validated(ATTACKS[name], given[name], f"--set {name}").model_dump(mode="json")
+        if name in ATTACKS
+        else given[name]
+        for name in attacks
+    }
+    return chosen, given["model"]
+
+
+def not_tried(audit: Audit, classes: set[str]) -> list[str]:
+    """In words: other attacks, other classes, and knowledge that the attacker was not given."""
+    said = []
+    if others := sorted(registry.members("attack").keys() - audit.attacks.keys()):
+        said.append(f"The attacks {', '.join(others)}.")
+    if audit.classes and (left := sorted(classes - {class_of(name) for name in audit.classes})):
+        said.append(f"Mentions of {', '.join(left)}.")
+    if audit.baseline is None:
+        said.append("A comparison with a public model (--baseline): what any model would know counts as leakage here.")
+    if audit.others is None:
+        said.append("Records that the model never saw (--others).")
+    if not audit.shadows and "membership" in audit.attacks:
+        said.append("Shadow models (--shadow): the scores ref, offline and lira of membership inference.")
+    if audit.fill is None and any("surroundings" in settings for settings in audit.attacks.values()):
+        said.append("Filling the masks around a slot with a masked language model (--fill).")
+    said.append("Attacks that read weights or gradients, and prompts that instruct a model to give data away.")
+    said.append(f"What the tagger {audit.tagger} misses: neither attacked nor recognised in what the model gives back.")
+    return said
+
+
+def _material(audit: Audit) -> tuple[Material, list[dict[str, Any]]]:
+    """Records with the tagger's spans, and their counts by class."""
+    records = _read(audit.records)
+    others = [] if audit.others is None else _read(audit.others)
+    needed = any(name not in _WITHOUT_MENTIONS for name in audit.attacks)
+    if needed and "gold" in audit.tagger.split("+") and not any(record.spans for record in records):
+        raise InputError(
+            "no-spans",
+            f"{audit.records} has no labelled span; label its records, or name a tagger that finds mentions "
+            "(--tagger regex).",
+        )
+    tagger = load_tagger(audit.tagger, [*records, *others])
+    members = relabel(records, tagger)
+    counts = statistics(members)
+    found = sorted(row["class"] for row in counts if row["class"] != "all")
+    classes = [class_of(name) for name in audit.classes]
+    if needed and (missing := [name for name in classes if name not in found] or ([] if found else ["any class"])):
+        hint = f"there are {', '.join(found)}" if found else "name another tagger (--tagger)"
+        raise InputError("no-mention", f"{audit.records} has no labelled mention of {missing[0]}; {hint}.")
+    return Material(members, relabel(others, tagger), tagger=tagger, classes=classes), counts
+
+
+def _read(path: Path) -> list[Record]:
+    records = list(read_records(existing(path)))
+    if not records:
+        raise InputError("no-records", f"{path} holds no record; name a file with at least one.")
+    return records
+
+
+def _seen(audit: Audit, material: Material) -> list[tuple[str, frozenset[str]]]:
+    """Each shadow model and the ids that it saw; an id must mean the same text in all files."""
+    known = {record.id: record.content for record in (*material.records, *material.others)}
+    found = []
+    for name, path in audit.shadows:
+        records = _read(path)
+        if any(known.get(record.id, record.content) != record.content for record in records):
+            raise InputError(
+                "shadow-ids",
+                f"{path}: an id stands for another text in the audited records, so it is unknown what the shadow model "
+                "saw; give every text an id of its own.",
+            )
+        found.append((name, frozenset(record.id for record in records)))
+    return found
+
+
+def _model(name: str, base: str | None, settings: Mapping[str, Any]) -> LanguageModel:
+    where = place(name, home_folder())
+    if settings["backend"] == "hf" and (Path(where) / "adapter_config.json").is_file():
+        return _adapted(Path(where), base, settings)
+    return registry.load("model", settings["backend"]).load(Settings({**settings, "model": where}))
+
+
+def _adapted(folder: Path, base: str | None, settings: Mapping[str, Any]) -> LanguageModel:
+    """An adapter on its base, in float32."""
+    if base is None:
+        raise InputError("adapter-alone", f"{folder} holds an adapter; name the model that it belongs to with --base.")
+    import torch
+
+    from sm_ops.scoring.models.hf import HFModel
+    from sm_ops.scoring.tokenize import load_tokenizer
+    from sm_ops.training import models
+
+    torch.set_num_threads(settings["threads"])
+    where, revision = place(base, home_folder()), settings["revision"]
+    tokenizer = load_tokenizer(where, revision)
+    trained = models.load_trained(folder, where, revision, settings["device"])
+    return HFModel(trained, tokenizer, settings["token_budget"])
+
+
+def _filler(name: str | None) -> Callable[[Sequence[str]], list[str]] | None:
+    if name is None:
+        return None
+    from sm_ops.attacks.filling import load_filler
+
+    return load_filler(place(name, home_folder()))

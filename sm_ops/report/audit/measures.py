@@ -1,0 +1,112 @@
+"""Measures of attacks over seeds: which is which, their mean, and intervals that hold for both kinds of error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, sqrt
+from typing import Any
+
+import numpy as np
+
+from sm_ops.metrics import ratio_interval, standard_error
+
+Json = dict[str, Any]
+
+LABELS = (
+    "measure", "class", "variant", "samples", "size", "knowledge", "context", "occurrences", "criterion", "score",
+    "draw",
+)  # fmt: skip
+"""What says which measure one is; `samples` is its place on the curve of sample sizes ("2/4")."""
+PLAIN = ("unsubtracted", "none")
+"""Variants that leave nothing out for what the model before fine-tuning does."""
+RATES = ("precision", "recall", "accuracy", "tpr", "success", "inclusion")
+_TWO_SIDED = 1.959964
+
+
+def labels(measure: Json) -> Json:
+    """What says which measure it is: `LABELS`, and any other text, of an attack that has labels of its own."""
+    other = ("interval", "defence", "attack", *LABELS)
+    own = [name for name, value in measure.items() if isinstance(value, str) and name not in other]
+    return {name: measure[name] for name in (*LABELS, *own) if name in measure}
+
+
+def placed(measures: Sequence[Json]) -> list[Json]:
+    """An attack's measures of one model, those with sampled `tokens` with their place on its curve.
+
+    Models end their texts at other places, so equally many samples have other numbers of tokens.
+    """
+    sizes = sorted({m["tokens"] for m in measures if "tokens" in m})
+    return [m | {"samples": f"{1 + sizes.index(m['tokens'])}/{len(sizes)}"} if "tokens" in m else m for m in measures]
+
+
+def agrees(measure: Json, other: Json, but: Sequence[str]) -> bool:
+    """Whether all labels that both have are the same, but for those named."""
+    mine, others = labels(measure), labels(other)
+    return all(mine[name] == others[name] for name in mine.keys() & others.keys() - {*but})
+
+
+def key(measure: Json) -> tuple[tuple[str, str], ...]:
+    """The labels as a key."""
+    return tuple(sorted((name, str(value)) for name, value in labels(measure).items()))
+
+
+def is_rate(measure: Json) -> bool:
+    """Whether it is a share, which people read in percent."""
+    return measure.get("interval") == "wilson" or "hits" in measure or str(measure.get("measure")).startswith(RATES)
+
+
+def headline(measures: Sequence[Json], selector: Json) -> Json | None:
+    """The measure that an attack's HEADLINE selects; of several the one with the most sampled tokens."""
+    chosen = [m for m in measures if all(m.get(name) == value for name, value in selector.items())]
+    if "occurrences" not in selector:
+        chosen = [m for m in chosen if "occurrences" not in m]
+    return max(chosen, key=lambda m: m.get("tokens") or 0, default=None)
+
+
+def unsubtracted(measures: Sequence[Json], selector: Json) -> Json | None:
+    """The headline measure in its variant without baseline subtraction; itself where it subtracts nothing."""
+    return next((each for name in PLAIN if (each := headline(measures, selector | {"variant": name}))), None) or (
+        headline(measures, selector)
+    )
+
+
+def over_seeds(own: Sequence[Json]) -> Json:
+    """One measure from that of every seed: `value` is the mean and `se` its standard error, null for one seed.
+
+    The targets of an attack are the same for all seeds, so more seeds do not make their error smaller: `low` and
+    `high` lie as far from the mean as those of a single seed do on average, and 1.96 standard errors over seeds, both
+    in quadrature. `n` and `hits` are sums; `seeds` counts the seeds for which the value is defined.
+    """
+    defined = [m for m in own if m["value"] is not None]
+    values = np.array([m["value"] for m in defined], float)
+    mean, error = (float(values.mean()) if defined else None), standard_error(values)
+    low = high = None
+    bounded = [m for m in defined if m["low"] is not None and m["high"] is not None]
+    if mean is not None and bounded:
+        spread = _TWO_SIDED * (error or 0.0)
+        low = mean - _reach([m["value"] - m["low"] for m in bounded], spread)
+        high = mean + _reach([m["high"] - m["value"] for m in bounded], spread)
+        if is_rate(own[0]):
+            low, high = max(low, 0.0), min(high, 1.0)
+    counts = {name: sum(m[name] for m in own) for name in ("n", "hits") if all(m.get(name) is not None for m in own)}
+    numbers = {"value": mean, "se": error, "low": low, "high": high, "interval": own[0].get("interval")}
+    if all("tokens" in m for m in own):
+        counts["tokens"] = round(sum(m["tokens"] for m in own) / len(own))
+    if any(m.get("too_few") for m in own):
+        counts["too_few"] = True
+    return {**labels(own[0]), **numbers, **counts, "seeds": len(defined)}
+
+
+def perplexity(utility: Json) -> Json:
+    """Held-out perplexity pooled over tokens; its interval resamples whole records."""
+    nll, tokens = -np.array(utility["logprob_sums"], float), np.array(utility["tokens"], float)
+    limits = ratio_interval(nll, tokens, seed=0)
+    low, high = (None, None) if limits is None else map(exp, limits)
+    value = exp(nll.sum() / tokens.sum()) if tokens.sum() else None
+    return {
+        "measure": "perplexity", "value": value, "low": low, "high": high, "interval": "bootstrap", "n": len(tokens)
+    }  # fmt: skip
+
+
+def _reach(distances: Sequence[float], spread: float) -> float:
+    return sqrt(float(np.mean(distances)) ** 2 + spread**2)

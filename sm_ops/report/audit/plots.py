@@ -1,0 +1,165 @@
+"""Figures of an audit as SVG: leakage against perplexity, and leakage along whatever an attack was measured by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil
+from typing import Any
+
+from sm_ops.masking.conditions import BASE
+from sm_ops.report.audit.measures import is_rate
+from sm_ops.report.audit.words import in_words
+from sm_ops.report.surprise.labels import label_points
+from sm_ops.report.surprise.plots import COLOURS, _svg
+
+Json = dict[str, Any]
+
+_CYCLE = ("#d55e00", "#0072b2", "#009e73", "#b0568f", "#b87700", "#3b8fb8", "#7a5195", "#4d7c0f")
+_MARKS = ("s", "o", "^", "D", "v", "P", "X", "*")
+_LEGEND = 0.5
+"""Inches for two rows of names."""
+_FAR = 4
+"""Perplexities of which the largest is so many times the smallest are drawn on a logarithmic scale."""
+
+
+def leakage_svg(results: Json) -> str | None:
+    """A panel an attack: its headline measure by held-out perplexity, each defence named at its point."""
+    names = [row["defence"] for row in results["rows"]]
+    panels = {}
+    for each in results["tried"]:
+        attack = each["attack"]
+        rows = [r for r in results["rows"] if _defined(r["perplexity"]) and _defined(r["leakage"][attack])]
+        if rows:
+            panels[f"{attack}: {each['measure']}"] = (attack, rows)
+
+    def draw(axes: Any, title: str) -> None:
+        attack, rows = panels[title]
+        perplexities = [row["perplexity"]["value"] for row in rows]
+        if max(perplexities) > _FAR * min(perplexities):
+            _logarithmic(axes)
+        points, bars = [], []
+        for row in rows:
+            x, y = row["perplexity"], row["leakage"][attack]
+            scale, name = _scale(y), row["defence"]
+            colour, mark = _look(name, names)
+            reach = {"xerr": _reach(x, 1), "yerr": _reach(y, scale)}
+            axes.errorbar(x["value"], scale * y["value"], **reach, color=colour, fmt=mark, markersize=6, elinewidth=0.9)
+            points.append((x["value"], scale * y["value"], name, colour))
+            if _bounded(y):
+                bars.append((x["value"], scale * y["low"], scale * y["high"]))
+        axes.margins(x=0.2, y=0.15)
+        axes.autoscale_view()
+        unit = ", %" if is_rate(rows[0]["leakage"][attack]) else ""
+        axes.set(
+            xlabel="held-out perplexity (left is better)",
+            ylabel=f"{in_words(rows[0]['leakage'][attack]['measure'])}{unit} (down is better)",
+        )
+        axes.set_title(title, fontsize=10, loc="left")
+        label_points(axes, points, bars)
+
+    return _panels("leakage", "Leakage against held-out perplexity", list(panels), draw)
+
+
+def along_svg(name: str, results: Json, measures: Sequence[Json], label: str, what: str) -> str | None:
+    """A panel an attack: measures by the value of `label`, a line a defence with its intervals.
+
+    Numbers have their place on the axis; ranges as "3-4" follow each other, and the lines stand a little apart.
+    """
+    names = [row["defence"] for row in results["rows"]]
+    panels: dict[str, list[Json]] = {}
+    for measure in measures:
+        if _defined(measure):
+            panels.setdefault(measure["attack"], []).append(measure)
+
+    def draw(axes: Any, attack: str) -> None:
+        own = panels[attack]
+        ranges = sorted({m[label] for m in own if isinstance(m[label], str)}, key=_first)
+        lines = [line for each in names if (line := [m for m in own if m["defence"] == each])]
+        for at, line in enumerate(lines):
+            shift = 0.4 * (at - (len(lines) - 1) / 2) / len(lines)
+            line.sort(key=lambda m: _first(m[label]))
+            x = [ranges.index(m[label]) + shift if ranges else m[label] for m in line]
+            reach = [_reach(m, _scale(m)) or [[0.0], [0.0]] for m in line]
+            colour, mark = _look(line[0]["defence"], names)
+            axes.errorbar(
+                x, [_scale(m) * m["value"] for m in line],
+                yerr=[[down[0] for down, _ in reach], [up[0] for _, up in reach]],
+                color=colour, marker=mark, markersize=4, linewidth=1, elinewidth=0.7, label=line[0]["defence"],
+            )  # fmt: skip
+        if ranges:
+            axes.set_xticks(range(len(ranges)), ranges)
+        axes.set(xlabel=what, ylabel=in_words(own[0]["measure"]) + (", %" if is_rate(own[0]) else ""))
+        axes.set_title(attack, fontsize=10, loc="left")
+
+    return _panels(name, f"Leakage by {what}", list(panels), draw, named=True)
+
+
+def _first(value: int | str) -> int:
+    """Where a number or a range begins."""
+    return int(str(value).rstrip("+").partition("-")[0])
+
+
+def _panels(
+    name: str, title: str, panels: Sequence[str], draw: Callable[[Any, str], None], named: bool = False
+) -> str | None:
+    """One figure with `draw` called for every panel, two in a row; None where there is no panel.
+
+    `named`: the lines of the first panel are named above all of them.
+    """
+    if not panels:
+        return None
+    columns = min(2, len(panels))
+    rows = ceil(len(panels) / columns)
+    wide, high = (4.4, 3.3) if columns > 1 else (6.0, 3.6)
+    width, height = columns * wide, rows * high + (_LEGEND if named else 0)
+
+    def place(axes: Any) -> None:
+        figure = axes.figure
+        axes.remove()
+        for at, panel in enumerate(panels):
+            row, column = divmod(at, columns)
+            corner = ((column * wide + 0.75) / width, ((rows - 1 - row) * high + 0.5) / height)
+            draw(figure.add_axes((*corner, (wide - 0.9) / width, (high - 0.85) / height)), panel)
+        if named:
+            lines = figure.axes[0].get_legend_handles_labels()
+            figure.legend(*lines, loc="upper left", ncols=5, fontsize=8, columnspacing=1.2)
+
+    svg = _svg(name, title, (width, height), place)
+    return svg if columns == 1 else svg.replace("<svg", '<svg style="max-width:none"', 1)
+
+
+def _look(defence: str, names: Sequence[str]) -> tuple[str, str]:
+    """Colour and mark of a defence: by its place among the run's, the same in all figures."""
+    if defence == BASE:
+        return COLOURS[BASE], "x"
+    at = names.index(defence) - 1
+    return _CYCLE[at % len(_CYCLE)], _MARKS[at % len(_MARKS)]
+
+
+def _logarithmic(axes: Any) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _scale(measure: Json) -> float:
+    return 100.0 if is_rate(measure) else 1.0
+
+
+def _defined(measure: Json | None) -> bool:
+    return measure is not None and measure["value"] is not None
+
+
+def _bounded(measure: Json) -> bool:
+    return measure["low"] is not None and measure["high"] is not None
+
+
+def _reach(measure: Json, scale: float) -> list[list[float]] | None:
+    """How far an interval goes down and up, as matplotlib wants it; None where there is none."""
+    if not _bounded(measure):
+        return None
+    down, up = measure["value"] - measure["low"], measure["high"] - measure["value"]
+    return [[scale * max(0.0, down)], [scale * max(0.0, up)]]

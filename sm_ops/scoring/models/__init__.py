@@ -1,0 +1,1 @@
+"""Language models that an audit attacks: one module a member of the kind `model`."""

@@ -1,0 +1,49 @@
+"""What is sent of a leakage audit's runs: aggregates alone, a child run for each defence and for the base model."""
+
+from __future__ import annotations
+
+from sm_ops.tracking.sent import Child, Json, Measures
+
+PARAMETERS = (
+    "data.corpus", "data.unit", "data.seed", "data.documents",
+    "base.layers", "base.width", "base.heads", "base.context", "base.vocab_size", "base.epochs", "base.seed",
+    "train.method", "train.epochs", "train.batch_size", "train.learning_rate", "train.context", "train.patience",
+    "masking.target", "masking.goldfish", "deduplicate.threshold", "shadows.count", "filling.how",
+)  # fmt: skip
+PLACES = ("data.path", "data.public")
+MODELS = ("base.name", "filling.model")
+ARTIFACTS = ("report.html", "leakage.svg", "results.json")
+DATA = ("audit_data", ("train", "others", "validation", "public", "reference"))
+
+
+def summary(results: Json) -> Measures:
+    """Numbers of the run as a whole."""
+    passed = [claim["passed"] for claim in results["claims"]]
+    return {
+        "step_seconds": sum(stage["seconds"] for stage in results["stages"]),
+        "claims_that_hold": passed.count(True),
+        "claims_that_fail": passed.count(False),
+    }
+
+
+def _measures(row: Json) -> Measures:
+    """A row's numbers by name; what has an interval has it beside it."""
+    measures: Measures = {"epsilon": row["epsilon"], "delta": row["delta"]}
+    for name, each in {"perplexity": row["perplexity"], **row["leakage"]}.items():
+        if each is not None:
+            measures |= {name: each["value"], **{f"{name}_{end}": each[end] for end in ("low", "high", "se")}}
+    return measures
+
+
+def children(results: Json) -> list[Child]:
+    """Each defence over seeds, and each seed."""
+    return [
+        Child(
+            name=row["defence"],
+            measures=_measures(row),
+            per_seed=[
+                (each["seed"], _measures(each)) for each in results["per_seed"] if each["defence"] == row["defence"]
+            ],
+        )
+        for row in results["rows"]
+    ]
