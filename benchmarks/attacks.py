@@ -1,7 +1,7 @@
 """Scoring candidates and drawing samples beside what one would write with transformers, in one run, as ratios.
 
-Run with `python benchmarks/attacks.py` (two to four minutes). CPU seconds of one thread, the better of two rounds, under
-a random GPT-2 of 12 layers whose head has the share of the work that GPT-2 small's has, and under a tiny one.
+Run with `python benchmarks/attacks.py` (two to five minutes). CPU seconds of one thread, the better of two rounds,
+under a random GPT-2 of 12 layers whose head has the share of the work that GPT-2 small's has, and under a tiny one.
 
 Candidates: `rank` beside one text in one forward pass with its loss, as the official code of the leakage paper does it;
 mean log probabilities must agree to 4e-6 nats and the best candidate must be the same. Goals: 1.6 times at equal prefix

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sm_ops.attacks.material import Material, Shadow
+from sm_ops.attacks.public import settings_on_public
 from sm_ops.core import registry
 from sm_ops.core.errors import InputError
 from sm_ops.core.fetched import place
@@ -87,7 +88,7 @@ def run(audit: Audit, progress: Progress = lambda task: nullcontext(lambda done,
         public = None
         if baseline is not None:
             with progress(f"steps of {name} on the public model") as told:
-                public = attack.run(baseline, material, chosen, seed, told)
+                public = attack.run(baseline, material, Settings(settings_on_public(audit.attacks[name])), seed, told)
         done[name] = {
             "knowledge": attack.KNOWLEDGE,
             "headline": attack.HEADLINE,

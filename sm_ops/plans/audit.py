@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sm_ops.attacks.public import settings_on_public
 from sm_ops.core.fetched import place
 from sm_ops.core.home import home_folder
 from sm_ops.core.stage import Step
@@ -74,9 +75,8 @@ def _attacks(
     """Every attack on one model, and what they amount to beside the base model's."""
     steps, rows = [], {}
     for name, settings in config["attacks"].items():
-        if cell == BASE and settings.get("baseline_tokens") is not None:
-            settings = {**settings, "tokens": settings["baseline_tokens"]}
-        own = {"seed": seed, "attack": {name: settings}, "filling": config["filling"], **tagger}
+        chosen = settings_on_public(settings) if cell == BASE else settings
+        own = {"seed": seed, "attack": {name: chosen}, "filling": config["filling"], **tagger}
         more = shadows if name == "membership" else {}
         steps.append(make_step(AUDIT_ATTACK, config, inputs=inputs | more, cell=(name, cell, str(seed)), own=own))
         rows[f"rows/{name}"] = (steps[-1].name, "rows.json")

@@ -35,6 +35,11 @@ AXES = {
     "pii_extract": ("model",),
     "pii_mask": ("finder",),
     "pii_evaluate": ("finder",),
+    "audit_prepare": ("defence",),
+    "audit_train": ("defence", "seed"),
+    "audit_shadow": ("number",),
+    "audit_attack": ("attack", "cell", "seed"),
+    "audit_measure": ("cell", "seed"),
 }
 """What the items of a step's cell are, by stage."""
 HEADER = """\
@@ -129,11 +134,12 @@ def _cell(step: Step) -> str:
 
 
 def _items(step: Step) -> list[str | int]:
-    """A cell's items; only the last one, the seed, is a number."""
-    if len(AXES[step.stage.name]) == 1:
+    """A cell's items; only the last of several, the seed, is a number. A condition's name may hold a hyphen itself."""
+    axes = len(AXES[step.stage.name])
+    if axes == 1:
         return [_cell(step)]
-    condition, _, seed = _cell(step).rpartition("-")
-    return [condition, int(seed)]
+    names, _, seed = _cell(step).rpartition("-")
+    return [*names.split("-", axes - 2), int(seed)]
 
 
 def _template(path: str, cell: str, axes: list[str]) -> str:

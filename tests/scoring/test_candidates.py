@@ -23,23 +23,23 @@ class Pairs(LanguageModel):
 
     end = None
 
-    def __init__(self, context=64, prefix=(0,), seed=0):
-        self.context, self.prefix = context, prefix
+    def __init__(self, context=64, prefix=(0,), seed=0, tokens=TOKENS):
+        self.context, self.prefix, self.tokens = context, prefix, tokens
         self.table = np.log(np.random.default_rng(seed).dirichlet(np.ones(len(TOKENS)), len(TOKENS)))
         self.seen = []
 
     def encode(self, text):
         ids, offsets, place = [], [], 0
         while place < len(text):
-            token = max((each for each in TOKENS[1:] if text.startswith(each, place)), key=len)
-            ids.append(TOKENS.index(token))
+            token = max((each for each in self.tokens[1:] if text.startswith(each, place)), key=len)
+            ids.append(self.tokens.index(token))
             offsets.append((place, place + len(token)))
             place += len(token)
         self.seen.append(text)
         return ids, offsets
 
     def decode(self, ids):
-        return "".join(TOKENS[i] for i in ids)
+        return "".join(self.tokens[i] for i in ids)
 
     def next_logprobs(self, contexts):
         assert all(0 < len(context) < self.context for context in contexts)
@@ -87,12 +87,22 @@ def test_hopeless_candidates_are_dropped_and_the_best_stays():
     assert len(found.logprob) < len(candidates) / 2
 
 
+def test_a_candidate_that_may_still_win_is_not_dropped():
+    model = Pairs()
+    model.table = np.log(np.full((7, 7), 0.6))
+    model.table[6, [1, 4]], model.table[4, 4] = np.log([0.5, 0.05]), np.log(0.9)
+    others = ["a" + "".join(rest) for rest in product("ac", repeat=6)]  # -0.7 at once, -3.8 in all
+    assert rank(model, " ", ["dd", *others], "", "prob", complete=False).best == "dd"  # -3.0 at once, -3.1 in all
+
+
 def test_ties_go_to_the_smallest_string_and_are_told():
     model = Pairs()
     model.table = np.log(np.full((7, 7), 1 / 7))
     found = rank(model, "a", ["d", "c", " ", "bc", "dd"], "a", "prob")
     assert (found.best, found.tied) == (" ", [" ", "bc", "c", "d"])  # bc is one token; dd two
     assert rank(model, "a", ["d", "dd"], "a", "ppl").tied == ["d", "dd"]
+    model.table[1, 3] += 2e-6  # less than float32 can tell
+    assert rank(model, "a", ["d", "c"], "a").tied == ["c", "d"]
     model.table[1, 3] += 1e-3
     assert rank(model, "a", ["d", "c"], "a").tied == ["c"]
 
@@ -141,6 +151,13 @@ def test_a_slot_beyond_the_context_is_slid_into_view(before, after, kept):
     assert set(texts) <= set(model.seen)  # both trimmed to the same characters
     for each, text in zip(candidates, texts, strict=True):
         assert found.logprob[each] == pytest.approx(model.total(text)[0])
+
+
+def test_joints_with_more_tokens_than_their_parts_still_fit():
+    model = Pairs(context=10, tokens=["", "a", "b", "c", "d", "ab", "bcd"])
+    found = rank(model, "d" * 20 + "a", ["bcd", "c"], "")  # a, bcd is joined to ab, c, d
+    assert found.slid
+    assert found.logprob["bcd"] == pytest.approx(model.total("d" * 6 + "abcd")[0])
 
 
 def test_cuts_that_split_tokens_still_fit():

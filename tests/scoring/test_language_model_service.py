@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
+from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -144,7 +146,7 @@ def test_what_a_service_answers_wrongly_is_told_without_data(fault, direct):
     assert error.value.__cause__ is None
 
 
-def test_a_silent_and_an_absent_service(direct):
+def test_a_silent_and_an_absent_service(direct, monkeypatch):
     right = wrapped(direct)
 
     def slow(path, question):
@@ -160,6 +162,9 @@ def test_a_silent_and_an_absent_service(direct):
             service.ServiceModel(address)
     with pytest.raises(InputError, match="positive number of seconds"):
         load("model", "service").load(SimpleNamespace(model=url, timeout="soon"))
+    monkeypatch.setattr(service, "urlopen", Mock(side_effect=URLError(TimeoutError())))  # no connection in time
+    with pytest.raises(InputError, match="did not answer / within 60 s"):
+        service.ServiceModel(url)
 
 
 def test_the_example_of_a_member_of_one_s_own_works(direct):

@@ -84,6 +84,8 @@ def test_the_perplexity_is_that_of_the_kept_weights(fit, new_model, new_rows):
     assert numbers["epochs"] < 12  # random rows teach nothing about each other
     assert numbers["epochs"] - numbers["best_epoch"] == 1
     assert numbers["validation_perplexity"] == pytest.approx(by_hand(model.eval(), validation), rel=1e-5)
+    loss = trainer.validation_loss(model.train(), validation, 0, batch_size=3)
+    assert (math.exp(loss), model.training) == (pytest.approx(numbers["validation_perplexity"], rel=1e-5), True)
 
 
 def test_watching_changes_no_step(fit, losses, settings, tmp_path, new_model, new_rows):
@@ -106,7 +108,7 @@ def test_watching_changes_no_step(fit, losses, settings, tmp_path, new_model, ne
 
 
 @pytest.mark.parametrize("every", [3, 4, 8])
-def test_killed_and_resumed_is_uninterrupted(fit, losses, new_model, every):
+def test_killed_and_resumed_is_uninterrupted(fit, losses, new_model, tmp_path, every):
     """Checkpoints within passes, at their ends, and at the best one's end; killed twice on the way."""
 
     class Killed(BaseException):
@@ -124,6 +126,7 @@ def test_killed_and_resumed_is_uninterrupted(fit, losses, new_model, every):
     losses(values)
     expected = fit(whole, "whole", checkpoint_steps=every)
     assert (expected["epochs"], expected["best_epoch"]) == (6, 4)
+    assert [path.name for path in (tmp_path / "whole").glob("best-*")] == ["best-4.pt"]
     losses(values)
     with pytest.raises(Killed):
         fit(resumed, "killed", dying(10), checkpoint_steps=every)

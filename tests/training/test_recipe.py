@@ -67,7 +67,7 @@ def test_steps_are_counted_as_the_trainer_counts_them(tmp_path, settings):
     assert found["schedule"]["rows"] == 10
     ids = np.arange(1, 9)
     rows = [{"input_ids": ids, "labels": ids, "masked": np.zeros(8, bool)}] * 10
-    model = recipe.small(recipe._shape(resolved("tiny").base, resolved("tiny").train))
+    model = recipe.small(recipe.shape_of(resolved("tiny").base, resolved("tiny").train))
     result = trainer.fit(model, rows, 0, settings(epochs=3, batch_size=3, accumulation=2), 0, tmp_path)
     assert found["schedule"]["steps"] == result["steps"]
 

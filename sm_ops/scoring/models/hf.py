@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _CACHED_POSITIONS = 4096
 """Copies of a shared prefix in the caches of one batch, where the token budget is smaller: 300 MB for GPT-2 small."""
 
+_TIES = 16
+"""Logits that are taken beside the k largest, for what ties with the last of these: bfloat16 has many ties."""
+
 
 def load(settings: Any) -> HFModel:
     """The model that `settings` names, in evaluation mode on its device.
@@ -220,17 +223,14 @@ def _draw(logits: torch.Tensor, points: torch.Tensor, top_k: int, temperature: f
 def _largest(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The `top_k` largest of each row and what ties with the last (OP-56), with their ids, in the order of ids.
 
-    Rows with fewer ties than another are filled with minus infinity.
+    What is below, taken along with other rows' ties, is minus infinity.
     """
-    values, ids = logits.topk(top_k + 1)
-    if bool((values[:, top_k] == values[:, top_k - 1]).any()):
-        last = values[:, top_k - 1, None]
+    values, ids = logits.topk(min(top_k + _TIES, logits.shape[1]))
+    last = values[:, top_k - 1, None]
+    if bool((values[:, -1:] == last).any()):  # perhaps more are tied than were taken
         values, ids = logits.topk(int((logits >= last).sum(dim=1).max()))
-        values = values.masked_fill(values < last, -float("inf"))
-    else:
-        values, ids = values[:, :top_k], ids[:, :top_k]
     ids, order = ids.sort(dim=1)
-    return values.gather(1, order), ids
+    return values.masked_fill(values < last, -float("inf")).gather(1, order), ids
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
