@@ -227,7 +227,7 @@ AUDIT_PREPARE = Stage(
     function="sm_ops.steps.audit_prepare:run",
     sections=("deduplicate", "masking", "base", "probe", "classes"),
     places=("base.name",),
-    members=(("masking.select", "rule"), ("masking.windows", "window")),
+    members=(("masking.select", "rule"), ("masking.windows", "window"), ("defence.mask", "baseline")),
     outputs=(
         Output("training.parquet", "restricted"),
         Output("validation.parquet", "restricted"),

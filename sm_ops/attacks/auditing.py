@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from sm_ops.attacks.material import Material, Shadow
+from sm_ops.attacks.measures import headline_labels
 from sm_ops.attacks.public import settings_on_public
+from sm_ops.attacks.running import check_lengths, run_attack
 from sm_ops.core import registry
 from sm_ops.core.errors import InputError
 from sm_ops.core.fetched import place
@@ -80,21 +82,23 @@ def run(audit: Audit, progress: Progress = lambda task: nullcontext(lambda done,
     baseline = None if audit.baseline is None else _model(audit.baseline, audit.base, settings)
     shadows = [Shadow(_model(name, audit.base, settings), ids) for name, ids in seen]
     material = replace(material, shadows=shadows, fill=_filler(audit.fill))
+    check_lengths(audit.attacks, model)
     done = {}
     for name, attack in attacks.items():
-        chosen, seed = Settings(dict(audit.attacks[name])), derive(audit.seed, "attack", name)
+        chosen, seed = audit.attacks[name], derive(audit.seed, "attack", name)
         with progress(f"steps of {name}") as told:
-            rows = attack.run(model, material, chosen, seed, told)
+            rows = run_attack(name, model, material, chosen, seed, told)
         public = None
         if baseline is not None:
             with progress(f"steps of {name} on the public model") as told:
-                public = attack.run(baseline, material, Settings(settings_on_public(audit.attacks[name])), seed, told)
+                public = run_attack(name, baseline, material, settings_on_public(chosen), seed, told)
+        measures = attack.summary(rows, public, Settings(chosen))
         done[name] = {
             "knowledge": attack.KNOWLEDGE,
-            "headline": attack.HEADLINE,
-            "settings": dict(audit.attacks[name]),
-            "measures": attack.summary(rows, public, chosen),
-            "baseline": None if public is None else attack.summary(public, None, chosen),
+            "headline": headline_labels(attack, measures),
+            "settings": dict(chosen),
+            "measures": measures,
+            "baseline": None if public is None else attack.summary(public, None, Settings(chosen)),
         }
     return {
         "format": FORMAT,

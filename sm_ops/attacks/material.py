@@ -95,10 +95,8 @@ class Material:
     @cached_property
     def key(self) -> bytes:
         """The key of the fingerprints: made of the members' texts, so that only who has them can look one up."""
-        digest = hashlib.blake2b(digest_size=32, person=b"fingerprints")
-        for record in self.records:
-            digest.update(hashlib.sha256(record.content.encode()).digest())
-        return digest.digest()
+        texts = sorted(hashlib.sha256(record.content.encode()).digest() for record in self.records)
+        return hashlib.blake2b(b"".join(texts), digest_size=32, person=b"fingerprints").digest()
 
     def fingerprint(self, label: str, value: str) -> str:
         """Twelve hexadecimal digits that stand for a value of a class."""

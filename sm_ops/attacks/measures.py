@@ -80,3 +80,15 @@ def groups(rows: Sequence[Row]) -> Iterator[tuple[Labels, list[Row]]]:
     """`by_class`, then `by_occurrences`: the groups that every attack reports its success of."""
     yield from by_class(rows)
     yield from by_occurrences(rows)
+
+
+def headline_labels(attack: Any, measures: Sequence[Measure]) -> Labels:
+    """The labels of the measure that stands for an attack: of its `PREFERRED` ones the first that is defined.
+
+    `PREFERRED` holds changes of `HEADLINE`, whose measure is always defined; an attack that has just one lacks it.
+    """
+    for change in getattr(attack, "PREFERRED", ()):
+        wanted = {**attack.HEADLINE, **change}
+        if any(wanted.items() <= each.items() and each["value"] is not None for each in measures):
+            return wanted
+    return attack.HEADLINE

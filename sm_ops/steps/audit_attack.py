@@ -8,9 +8,9 @@ import torch
 
 from sm_ops.attacks.filling import load_filler
 from sm_ops.attacks.material import Material, Shadow
-from sm_ops.core import fs, registry
+from sm_ops.attacks.running import run_attack
+from sm_ops.core import fs
 from sm_ops.core.seeds import derive
-from sm_ops.core.settings import Settings
 from sm_ops.detectors.taggers import load_tagger
 from sm_ops.scoring.models.hf import HFModel
 from sm_ops.scoring.tokenize import load_tokenizer
@@ -22,6 +22,7 @@ from sm_ops.training import models
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sm_ops.core.settings import Settings
     from sm_ops.core.stage import Context, Numbers
 
 
@@ -44,7 +45,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     )
     model = HFModel(measured_model(settings, context, settings.probe.device), tokenizer, settings.probe.token_budget)
     seed = derive(settings.seed, "audit", name)
-    rows = registry.load("attack", name).run(model, material, Settings(chosen), seed, context.progress)
+    rows = run_attack(name, model, material, chosen, seed, context.progress)
     fs.write_json(context.outputs["rows"], rows)
     return {"rows": len(rows)}
 

@@ -7,6 +7,7 @@ import json
 import pytest
 from calling import call_cli
 
+
 @pytest.fixture
 def called(monkeypatch, capsys):
     return lambda *arguments: call_cli(monkeypatch, capsys, *arguments)

@@ -167,6 +167,7 @@ def test_what_the_attacker_knows_and_which_measure_counts_are_said(name):
     attack = registry.load("attack", name)
     assert attack.KNOWLEDGE.endswith(".")
     assert "measure" in attack.HEADLINE
+    assert all(change.keys() <= attack.HEADLINE.keys() for change in getattr(attack, "PREFERRED", ()))
 
 
 def test_rows_are_json_and_the_same_each_time(name):

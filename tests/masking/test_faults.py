@@ -207,7 +207,7 @@ FAULTS = [
     Fault("collateral-of-all-tokens", "calibration.thresholds", "/ ((steps.total - steps.targets) or np.nan)",
           "/ (steps.total or np.nan)"),
     # ---- measures
-    Fault("auroc-ties-are-wins", "metrics.ranking", "2 * np.cumsum(negatives) - negatives", "2 * np.cumsum(negatives)"),
+    Fault("auroc-ties-are-wins", "metrics.ranking", "2 * np.cumsum(counts) - counts", "2 * np.cumsum(counts)"),
     Fault("auroc-turned-round", "metrics.ranking", "np.unique(scores", "np.unique(-scores"),
     Fault("auroc-of-one-class-is-0", "metrics.ranking", "return None", "return 0.0"),
     Fault("true-negatives-off", "metrics.counts", "tn=len(gold) - tp - fp - fn", "tn=len(gold) - tp - fp"),

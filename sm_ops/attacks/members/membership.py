@@ -34,6 +34,8 @@ KNOWLEDGE = (
     "public model, and `ref`, `offline` and `lira` ask shadow models trained on records of the same kind."
 )
 HEADLINE = {"measure": "auc", "score": "loss", "variant": "all", "class": "all"}
+PREFERRED = ({"score": "ref"}, {"score": "ref_baseline"})
+"""Stronger scores, where there are shadow models or at least a public one. With few shadows `lira` is noisy."""
 
 SCORES = ("loss", "ref_baseline", "ref", "offline", "lira")
 RATES = (Fraction(1, 100), Fraction(1, 1000))

@@ -56,7 +56,7 @@ def is_rate(measure: Json) -> bool:
 
 
 def headline(measures: Sequence[Json], selector: Json) -> Json | None:
-    """The measure that an attack's HEADLINE selects; of several the one with the most sampled tokens."""
+    """The measure that the labels select; of several the one with the most sampled tokens."""
     chosen = [m for m in measures if all(m.get(name) == value for name, value in selector.items())]
     if "occurrences" not in selector:
         chosen = [m for m in chosen if "occurrences" not in m]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sm_ops.attacks.measures import headline_labels
 from sm_ops.core import registry
 from sm_ops.core.home import Run
 from sm_ops.masking.conditions import BASE
@@ -43,7 +44,7 @@ def load_results(run: Run, home: Path) -> Json:
     """All numbers of an audit, as JSON; undefined ones are null. Raises `InputError` where an output is not stored.
 
     `rows` has one entry a defence and one for the model before fine-tuning, `base`: `perplexity` and, by attack,
-    `leakage` (the attack's HEADLINE measure, null where it has none) and `unsubtracted` (the same without baseline
+    `leakage` (its headline measure, null where it has none) and `unsubtracted` (the same without baseline
     subtraction), each over seeds as `measures.over_seeds` says; `epsilon` is the largest that a seed's training spent.
     `per_seed` has the same of every seed. `measures` holds every measure of every attack by defence, over seeds.
     `tried` says with which knowledge and settings.
@@ -52,7 +53,8 @@ def load_results(run: Run, home: Path) -> Json:
     defences, attacks = _ordered(run.config)
     data = outputs.json("audit_data", "statistics.json")
     cells = {name: [_read(outputs, name, seed) for seed in seeds] for name in (BASE, *defences)}
-    selectors = {name: registry.load("attack", name).HEADLINE for name in attacks}
+    tuned = [cell for name, own in cells.items() if name != BASE for cell in own]
+    selectors = {name: _selector(name, tuned) for name in attacks}
     rows = [_row(name, own, selectors) for name, own in cells.items()]
     return {
         "format": FORMAT,
@@ -99,6 +101,11 @@ def _ordered(config: Json) -> tuple[Json, Json]:
 
     attacks = sorted(config["attacks"], key=lambda name: (known.index(name) if name in known else len(known), name))
     return dict(sorted(config["defences"].items(), key=done)), {name: config["attacks"][name] for name in attacks}
+
+
+def _selector(attack: str, cells: Sequence[_Cell]) -> Json:
+    """The labels of the measure of the leakage table, the same for all rows."""
+    return headline_labels(registry.load("attack", attack), [each for cell in cells for each in cell.measures(attack)])
 
 
 def _read(outputs: Outputs, name: str, seed: int) -> _Cell:

@@ -64,7 +64,7 @@ def _form(measure: Json) -> tuple[float, int, str]:
 
 
 def name_of(selector: Json) -> str:
-    """What an attack's HEADLINE selects, in words: "recall, paper"."""
+    """What the labels select, in words: "recall, paper"."""
     name = in_words(selector["measure"])
     rest = [str(value) for label, value in selector.items() if label not in ("measure", "class") and value != "all"]
     return ", ".join((name, *rest))

@@ -1,0 +1,39 @@
+"""One attack by name, with settings as plain JSON; what it refuses says which attack it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sm_ops.attacks.material import Material, Row
+from sm_ops.core import registry
+from sm_ops.core.errors import InputError
+from sm_ops.core.settings import Settings
+from sm_ops.scoring.language_model import LanguageModel
+
+
+def run_attack(
+    name: str,
+    model: LanguageModel,
+    material: Material,
+    settings: Mapping[str, Any],
+    seed: int,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Row]:
+    """The rows of the attack; see `sm_ops/attacks/members/`."""
+    try:
+        return registry.load("attack", name).run(model, material, Settings(settings), seed, progress)
+    except InputError as error:
+        raise InputError(error.code, f"{name}: {error.hint}") from None
+
+
+def check_lengths(attacks: Mapping[str, Mapping[str, Any]], model: LanguageModel) -> None:
+    """Refuse at once what an attack would refuse when its turn comes: texts longer than the model's context."""
+    for name, settings in attacks.items():
+        length = settings.get("length", 0)
+        if len(model.prefix) + length > model.context:
+            raise InputError(
+                "length-too-long",
+                f"{name}.length is {length} tokens, but the model has {model.context} positions, of which "
+                f"{len(model.prefix)} before the text; lower it.",
+            )
