@@ -67,7 +67,8 @@ def reader_of(name: str, config: dict[str, Any]) -> str | None:
 def find_step(steps: dict[str, Step], name: str) -> Step:
     """A step by name, or an `InputError` with the nearest names."""
     if name not in steps:
-        raise InputError("unknown-step", f"The pipeline has no step {name!r}; {did_you_mean(name, steps)}.")
+        near = f"a config is named by --config {name}" if name.endswith(".yaml") else did_you_mean(name, steps)
+        raise InputError("unknown-step", f"The pipeline has no step {name!r}; {near}.")
     return steps[name]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 os.environ |= {
     "OMP_NUM_THREADS": "1",
@@ -17,6 +18,7 @@ os.environ |= {
 
 import pytest
 from driving import SMALLEST, run_cli
+from own_corpus import OwnCorpus
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -46,3 +48,13 @@ def finished_home(tmp_path_factory) -> Path:
     done = run_cli("run", str(SMALLEST), "--jobs", "1", home=home)
     assert done.returncode == 0, done.stderr
     return home
+
+
+@pytest.fixture(scope="session")
+def audited(tmp_path_factory) -> SimpleNamespace:
+    """The smallest audit of own documents (`own`) has run once: its `home`, and what the command said (`done`)."""
+    own = OwnCorpus(tmp_path_factory.mktemp("corpus") / "data")
+    home = tmp_path_factory.mktemp("audited") / "home"
+    done = run_cli("run", str(own.config), home=home)
+    assert done.returncode == 0, done.stderr
+    return SimpleNamespace(own=own, home=home, done=done)

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from sm_ops.attacks import untried
 from sm_ops.attacks.material import Material, Shadow
 from sm_ops.attacks.measures import headline_labels
+from sm_ops.attacks.models import Models, place
 from sm_ops.attacks.public import settings_on_public
 from sm_ops.attacks.running import check_lengths, run_attack
 from sm_ops.core import registry
 from sm_ops.core.errors import InputError
-from sm_ops.core.fetched import place
 from sm_ops.core.fs import existing
-from sm_ops.core.home import home_folder
 from sm_ops.core.records import Record
 from sm_ops.core.registry import did_you_mean
 from sm_ops.core.seeds import derive
@@ -28,21 +28,12 @@ from sm_ops.data.records import read_records
 from sm_ops.data.statistics import statistics
 from sm_ops.detectors.classes import class_of
 from sm_ops.detectors.taggers import load_tagger, relabel
-from sm_ops.scoring.language_model import LanguageModel
 
 FORMAT = "attack/1"
 
 Progress = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 """Opens the progress of a task by its name; what it gives is called with (done, all)."""
 
-_MODEL: dict[str, Any] = {
-    "backend": "hf",
-    "revision": None,
-    "dtype": "float32",
-    "device": "auto",
-    "threads": 1,
-    "token_budget": None,
-}
 _WITHOUT_MENTIONS = ("membership",)
 
 
@@ -50,7 +41,7 @@ _WITHOUT_MENTIONS = ("membership",)
 class Audit:
     """What is to be audited: names of attacks with their settings, of models, and files of records.
 
-    `shadows` are pairs of a model and the records that it was trained on. `model` settings go to the member of the
+    `shadows` are pairs of a model and the records that it was trained on. `model_settings` go to the member of the
     kind `model` that `backend` names. `base` is what adapters among the models are put onto. `classes` empty: all.
     """
 
@@ -64,7 +55,8 @@ class Audit:
     classes: Sequence[str] = ()
     shadows: Sequence[tuple[str, Path]] = ()
     fill: str | None = None
-    model_settings: Mapping[str, Any] | None = None
+    backend: str = "hf"
+    model_settings: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
 
 
@@ -75,12 +67,13 @@ def run(audit: Audit, progress: Progress = lambda task: nullcontext(lambda done,
         raise InputError(
             "no-others", "The attack membership needs records that the model never saw; name them with --others."
         )
+    named = [audit.model, *([audit.baseline] if audit.baseline else []), *(name for name, _ in audit.shadows)]
+    models = Models(named, audit.base, audit.backend, audit.model_settings)
     material, counts = _material(audit)
-    settings = {**_MODEL, **(audit.model_settings or {})}
     seen = _seen(audit, material)
-    model = _model(audit.model, audit.base, settings)
-    baseline = None if audit.baseline is None else _model(audit.baseline, audit.base, settings)
-    shadows = [Shadow(_model(name, audit.base, settings), ids) for name, ids in seen]
+    model = models.load(audit.model)
+    baseline = None if audit.baseline is None else models.load(audit.baseline)
+    shadows = [Shadow(models.load(name), ids) for name, ids in seen]
     material = replace(material, shadows=shadows, fill=_filler(audit.fill))
     check_lengths(audit.attacks, model)
     done = {}
@@ -104,7 +97,8 @@ def run(audit: Audit, progress: Progress = lambda task: nullcontext(lambda done,
         "format": FORMAT,
         "model": audit.model,
         "baseline": audit.baseline,
-        "model_settings": settings,
+        "model_settings": {"backend": audit.backend, **models.settings},
+        "notes": models.notes,
         "records": str(audit.records),
         "others": None if audit.others is None else {"records": len(material.others), "file": str(audit.others)},
         "tagger": audit.tagger,
@@ -119,7 +113,7 @@ def run(audit: Audit, progress: Progress = lambda task: nullcontext(lambda done,
 
 
 def settings_of(attacks: Sequence[str], overrides: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Settings of each attack with their defaults, and those of the model (`model.dtype=...`), from `KEY=VALUE`.
+    """Settings of each attack with their defaults, and what is given of the model's (`model.dtype=...`).
 
     A key is `ATTACK.NAME`, or NAME alone where one of the attacks has it. Raises `InputError` for an unknown attack or
     setting, with the nearest ones, and for a name that several of the attacks have.
@@ -135,6 +129,8 @@ def settings_of(attacks: Sequence[str], overrides: list[str] | None) -> tuple[di
         if key in given and isinstance(value, dict):
             given[key] |= value
             continue
+        if key in given:
+            raise InputError("no-section", f"--set {key}: it has settings of its own; write {key}.NAME=VALUE.")
         if key in registry.members("attack") and isinstance(value, dict):
             raise InputError("attack-not-chosen", f"--set {key}: add --attack {key}, or leave the setting out.")
         owners = [name for name in attacks if key in fields[name]]
@@ -145,10 +141,6 @@ def settings_of(attacks: Sequence[str], overrides: list[str] | None) -> tuple[di
             near = did_you_mean(key, {"model", *attacks, *set().union(*fields.values())})
             raise InputError("unknown-setting", f"--set {key}: none of the attacks has this setting; {near}.")
         given[owners[0]][key] = value
-    for key in given["model"]:
-        if given["model"].get("backend", "hf") == "hf" and key not in _MODEL:
-            near = did_you_mean(key, _MODEL)
-            raise InputError("unknown-setting", f"--set model.{key}: there is no such setting; {near}.")
     chosen = {
         name: validated(ATTACKS[name], given[name], f"--set {name}").model_dump(mode="json")
         if name in ATTACKS
@@ -158,24 +150,19 @@ def settings_of(attacks: Sequence[str], overrides: list[str] | None) -> tuple[di
     return chosen, given["model"]
 
 
-def not_tried(audit: Audit, classes: set[str]) -> list[str]:
-    """In words: other attacks, other classes, and knowledge that the attacker was not given."""
+def not_tried(audit: Audit, found: set[str]) -> list[str]:
+    """In words: other attacks, settings and classes, and knowledge that the attacker was not given."""
     said = []
-    if others := sorted(registry.members("attack").keys() - audit.attacks.keys()):
-        said.append(f"The attacks {', '.join(others)}.")
-    if audit.classes and (left := sorted(classes - {class_of(name) for name in audit.classes})):
-        said.append(f"Mentions of {', '.join(left)}.")
     if audit.baseline is None:
         said.append("A comparison with a public model (--baseline): what any model would know counts as leakage here.")
     if audit.others is None:
         said.append("Records that the model never saw (--others).")
-    if not audit.shadows and "membership" in audit.attacks:
-        said.append("Shadow models (--shadow): the scores ref, offline and lira of membership inference.")
-    if audit.fill is None and any("surroundings" in settings for settings in audit.attacks.values()):
-        said.append("Filling the masks around a slot with a masked language model (--fill).")
-    said.append("Attacks that read weights or gradients, and prompts that instruct a model to give data away.")
-    said.append(f"What the tagger {audit.tagger} misses: neither attacked nor recognised in what the model gives back.")
-    return said
+    classes = [class_of(name) for name in audit.classes]
+    shadows, filled = len(audit.shadows), audit.fill is not None
+    of_all = untried.not_tried(
+        audit.attacks, classes, found, audit.tagger, shadows, filled, option=lambda name: f" (--{name})"
+    )
+    return [*of_all, *said]
 
 
 def _material(audit: Audit) -> tuple[Material, list[dict[str, Any]]]:
@@ -196,7 +183,8 @@ def _material(audit: Audit) -> tuple[Material, list[dict[str, Any]]]:
     classes = [class_of(name) for name in audit.classes]
     if needed and (missing := [name for name in classes if name not in found] or ([] if found else ["any class"])):
         hint = f"there are {', '.join(found)}" if found else "name another tagger (--tagger)"
-        raise InputError("no-mention", f"{audit.records} has no labelled mention of {missing[0]}; {hint}.")
+        lacking = f"The tagger {audit.tagger} finds no mention of {missing[0]} in {audit.records}"
+        raise InputError("no-mention", f"{lacking}; {hint}.")
     return Material(members, relabel(others, tagger), tagger=tagger, classes=classes), counts
 
 
@@ -223,33 +211,9 @@ def _seen(audit: Audit, material: Material) -> list[tuple[str, frozenset[str]]]:
     return found
 
 
-def _model(name: str, base: str | None, settings: Mapping[str, Any]) -> LanguageModel:
-    where = place(name, home_folder())
-    if settings["backend"] == "hf" and (Path(where) / "adapter_config.json").is_file():
-        return _adapted(Path(where), base, settings)
-    return registry.load("model", settings["backend"]).load(Settings({**settings, "model": where}))
-
-
-def _adapted(folder: Path, base: str | None, settings: Mapping[str, Any]) -> LanguageModel:
-    """An adapter on its base, in float32."""
-    if base is None:
-        raise InputError("adapter-alone", f"{folder} holds an adapter; name the model that it belongs to with --base.")
-    import torch
-
-    from sm_ops.scoring.models.hf import HFModel
-    from sm_ops.scoring.tokenize import load_tokenizer
-    from sm_ops.training import models
-
-    torch.set_num_threads(settings["threads"])
-    where, revision = place(base, home_folder()), settings["revision"]
-    tokenizer = load_tokenizer(where, revision)
-    trained = models.load_trained(folder, where, revision, settings["device"])
-    return HFModel(trained, tokenizer, settings["token_budget"])
-
-
 def _filler(name: str | None) -> Callable[[Sequence[str]], list[str]] | None:
     if name is None:
         return None
     from sm_ops.attacks.filling import load_filler
 
-    return load_filler(place(name, home_folder()))
+    return load_filler(place(name))

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from sm_ops.core.errors import InputError
 from sm_ops.masking.scrubbing import MASK
-from sm_ops.scoring.hub import check_reachable, not_found
+from sm_ops.scoring.hub import check_reachable, reading
 
 How = Literal["paper", "repo"]
 
@@ -20,11 +20,9 @@ def load_filler(name: str, how: How = "paper", device: str = "cpu") -> Filler:
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
     check_reachable(name, None)
-    try:
+    with reading(name):
         tokenizer = AutoTokenizer.from_pretrained(name)
         model, found = AutoModelForMaskedLM.from_pretrained(name, output_loading_info=True)
-    except (OSError, ValueError) as error:
-        raise not_found(name, error) from None
     if tokenizer.mask_token_id is None or found["missing_keys"]:
         raise InputError(
             "no-masked-model", f"The model {name!r} has no mask token or no head that fills one; name a masked model."

@@ -4,7 +4,8 @@ of each number of occurrences.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import isclose
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ Measure = dict[str, Any]
 
 Labels = dict[str, Any]
 
+RATES = ("precision", "recall", "accuracy", "tpr", "success", "inclusion")
+
 ALL = "all"
 BUCKETS = ("1", "2", "3-4", "5-8", "9+")
 
@@ -25,8 +28,11 @@ BUCKETS = ("1", "2", "3-4", "5-8", "9+")
 def measure(
     name: str, value: float | None, ends: tuple[float, float] | None, interval: str | None, n: int, /, **labels: Any
 ) -> Measure:
-    """A measure from its parts; `ends` are those of its 95 % interval, None where it has none. Without a class: all."""
-    low, high = (None, None) if value is None or ends is None else ends
+    """A measure from its parts; `ends` are those of its 95 % interval, None where it has none. Without a class: all.
+
+    Ends of a bootstrap that miss the value, as those of a largest share may, are moved to it.
+    """
+    low, high = (None, None) if value is None or ends is None else (min(ends[0], value), max(ends[1], value))
     return {
         "measure": name,
         "class": ALL,
@@ -54,6 +60,16 @@ def ratio(name: str, parts: ArrayLike, wholes: ArrayLike, /, **labels: Any) -> M
     value = float(part.sum() / whole.sum()) if whole.sum() else None
     ends = ratio_interval(part, whole, seed=0) if value is not None else None
     return measure(name, value, ends, "bootstrap", len(whole), **labels)
+
+
+def is_rate(measure: Mapping[str, Any]) -> bool:
+    """Whether a measure is a share, which people read in percent."""
+    return measure.get("interval") == "wilson" or "hits" in measure or str(measure.get("measure")).startswith(RATES)
+
+
+def at_ceiling(measure: Mapping[str, Any]) -> bool:
+    """Whether a measure is the most that the attack could have shown."""
+    return measure["value"] is not None and "ceiling" in measure and isclose(measure["value"], measure["ceiling"])
 
 
 def occurrence_bucket(count: int) -> str:

@@ -57,7 +57,7 @@ def describe(facts: Facts) -> list[str]:
         private = schedule["private"]
         lines.append(
             f"private: epsilon {private['target_epsilon']:g} a {private['unit']}, delta "
-            f"{'1/' + private['unit'] + 's' if private['delta'] is None else format(private['delta'], 'g')}, norm "
+            f"{'1/records' if private['delta'] is None else format(private['delta'], 'g')}, norm "
             f"{private['max_grad_norm']:g}, {private['batch']} {private['unit']}s a step, {private['epochs']} passes"
         )
     lines += model_lines(facts["model"], facts["lora"])

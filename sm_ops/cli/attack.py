@@ -77,14 +77,15 @@ def attack(
             classes=classes or (),
             shadows=pairs,
             fill=fill,
-            model_settings={"backend": backend, **model_settings},
+            backend=backend,
+            model_settings=model_settings,
             seed=seed,
         ),
         _progress,
     )
-    if out:
-        write_json(out, report)
     print(json.dumps(report, indent=1, ensure_ascii=False) if as_json else "\n".join(lines(report)))
+    if out:  # last: what was computed is on the screen should the disk be full
+        write_json(out, report)
     _say_next(out, baseline)
 
 

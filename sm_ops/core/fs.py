@@ -109,8 +109,17 @@ def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path | None], suffix
         if path.suffix not in suffixes:
             raise InputError("output-suffix", f"{path}: the name of the result ends in {' or '.join(suffixes)}.")
         folder = next(parent for parent in path.absolute().parents if parent.exists())
-        if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
+        if path.is_dir() or not _takes_files(folder):
             raise InputError("output-place", f"{path} cannot be written; choose another place with --out.")
+
+
+def _takes_files(folder: Path) -> bool:
+    """Tried, since permissions do not say it for root, nor for a file system that takes none."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 @contextmanager

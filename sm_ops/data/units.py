@@ -60,7 +60,7 @@ def split(records: Sequence[Record], shares: Mapping[str, float], seed: int) -> 
     parts = {name: [r for r in records if part_of[r.group or r.id] == name] for name in shares}
     for name, share in shares.items():
         if share and not parts[name]:
-            hint = f"The part {name!r} is empty: {len(sizes)} groups are too few for these shares; give more documents."
+            hint = f"The part {name!r} is empty: {len(sizes)} groups are too few for these shares; give more."
             raise InputError("empty-part", hint)
     return parts
 

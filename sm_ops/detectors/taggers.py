@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from sm_ops.core import registry
+from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record, Span
 from sm_ops.detectors.classes import class_of
 from sm_ops.detectors.detector import Detection, Detector
@@ -28,9 +29,13 @@ class Tagger:
 def load_tagger(name: str, records: Sequence[Record] = ()) -> Tagger:
     """The detectors that a name joins by `+`, each with its default settings; `gold` knows the values of `records`.
 
-    Raises `InputError` for an unknown detector and for one whose package is not installed.
+    Raises `InputError` for an unknown detector and for one whose package is not installed, and where one is named twice
+    or not at all.
     """
-    return Tagger(tuple(_part(part.strip(), records) for part in name.split("+")))
+    parts = [part.strip() for part in name.split("+")]
+    if not all(parts) or len(set(parts)) < len(parts):
+        raise InputError("bad-tagger", f"The tagger is {name!r}, but must be one detector, or different ones with +.")
+    return Tagger(tuple(_part(part, records) for part in parts))
 
 
 def relabel(records: Sequence[Record], tagger: Detector) -> list[Record]:

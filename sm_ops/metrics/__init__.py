@@ -8,6 +8,7 @@ from sm_ops.metrics.intervals import (
     hits_needed,
     lower_bound,
     standard_error,
+    student,
     wilson,
 )
 from sm_ops.metrics.ranking import auroc, auroc_interval, threshold_at_fpr, tpr_at_fpr, tpr_at_fpr_interval
@@ -32,6 +33,7 @@ __all__ = [
     "ratio_interval",
     "standard_error",
     "standardised",
+    "student",
     "threshold_at_fpr",
     "tpr_at_fpr",
     "tpr_at_fpr_interval",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, lgamma, log, log1p, sqrt
+from math import atan, cos, exp, lgamma, log, log1p, pi, sin, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -77,6 +77,31 @@ def standard_error(values: np.ndarray) -> float | None:
     """Standard error of the mean with the sample standard deviation; `None` for fewer than two values."""
     values = np.asarray(values, np.float64)
     return float(values.std(ddof=1)) / sqrt(len(values)) if len(values) > 1 else None
+
+
+def student(confidence: float, degrees: int) -> float:
+    """How many standard errors lie on either side of a mean in an interval of this confidence (Student's t).
+
+    `degrees` of freedom, a whole number: one less than the values (Abramowitz and Stegun 26.7.3 and 26.7.4).
+    """
+    low, high = 0.0, 1.0
+    while _within(high, degrees) < confidence:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _within(middle, degrees) < confidence else (low, middle)
+    return high
+
+
+def _within(reach: float, degrees: int) -> float:
+    """The probability that Student's t lies between -reach and reach."""
+    angle = atan(reach / sqrt(degrees))
+    term = cos(angle) if degrees % 2 else 1.0
+    total = term if degrees > 1 else 0.0
+    for power in range(degrees % 2, degrees - 2, 2):
+        term *= (power + 1) / (power + 2) * cos(angle) ** 2
+        total += term
+    return 2 / pi * (angle + sin(angle) * total) if degrees % 2 else sin(angle) * total
 
 
 def score_interval(rate: float, n: float, confidence: float) -> tuple[float, float]:

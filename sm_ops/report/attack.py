@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from json import dumps
-from textwrap import wrap
 from typing import Any
 
-from sm_ops.report.words import DASH, count, decimal, percent, text_table
+from sm_ops.attacks.measures import at_ceiling, is_rate
+from sm_ops.report.audit.measures import headline
+from sm_ops.report.words import DASH, count, decimal, paragraph, percent, text_table
 
 Measure = Mapping[str, Any]
 
-_WIDTH = 118
-_COLUMNS = {*("measure", "class", "value", "low", "high", "interval", "n"), *("hits", "members", "others", "too_few")}
+_COLUMNS = {"measure", "class", "value", "low", "high", "interval", "n"}
+_COLUMNS |= {"hits", "members", "others", "too_few", "ceiling"}
 
 
 def lines(report: Mapping[str, Any]) -> Iterator[str]:
     """Model and data, a table an attack, and what was not tried last."""
     baseline = report["baseline"] or "none"
     yield f"model: {report['model']}; public model: {baseline}; tagger: {report['tagger']}; seed: {report['seed']}"
+    for said in report["notes"]:
+        yield from paragraph(said, "note: ")
     header = ("class", "records", "with a mention", "mentions", "distinct", "mentions of each")
     yield from text_table(header, [_counted(row) for row in report["statistics"]])
     if report["others"]:
@@ -27,7 +30,7 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield from ("", name, *_attack(attack))
     yield from ("", "not tried:")
     for said in report["not_tried"]:
-        yield from _indented(said, "- ")
+        yield from paragraph(said, "- ")
 
 
 def _counted(row: Mapping[str, Any]) -> list[str]:
@@ -37,11 +40,11 @@ def _counted(row: Mapping[str, Any]) -> list[str]:
 
 def _attack(attack: Mapping[str, Any]) -> Iterator[str]:
     """Knowledge, settings, all measures of all classes together, and the headline by class and by occurrences."""
-    yield from _indented(attack["knowledge"])
-    yield from _indented(
-        "settings: " + " ".join(f"{name}={dumps(value)}" for name, value in attack["settings"].items())
-    )
-    measures, chief = attack["measures"], _chief(attack)
+    yield from paragraph(attack["knowledge"], "  ")
+    settings = " ".join(f"{name}={dumps(value)}" for name, value in attack["settings"].items())
+    yield from paragraph(f"settings: {settings}", "  ")
+    measures = attack["measures"]
+    chief = headline(measures, attack["headline"]) or {}
     labels = _varying(measures)
     alike = [name for name in labels if name != "occurrences"]
     rows = [
@@ -53,16 +56,8 @@ def _attack(attack: Mapping[str, Any]) -> Iterator[str]:
     yield from text_table(("measure", "class", "value", "95 % interval", "n"), rows)
     if any(each.get("too_few") for each in measures):
         yield "* fewer others than one in 1 / FPR: the rate without a false positive"
-
-
-def _chief(attack: Mapping[str, Any]) -> Measure:
-    """The measure that stands for the attack: what the headline selects, of several the one of most sampled tokens."""
-    found = [
-        each
-        for each in attack["measures"]
-        if "occurrences" not in each and all(each.get(name) == value for name, value in attack["headline"].items())
-    ]
-    return max(found, key=lambda each: each.get("tokens") or 0, default={})
+    if any(at_ceiling(each) for each in measures):
+        yield "^ the most that this many random strings can show; the exposure may be higher"
 
 
 def _varying(measures: Sequence[Measure]) -> list[str]:
@@ -75,15 +70,11 @@ def _varying(measures: Sequence[Measure]) -> list[str]:
 def _row(measure: Measure, labels: Sequence[str]) -> list[str]:
     of = ", ".join(_label(name, measure[name]) for name in labels if name in measure)
     name = f"{measure['measure']} ({of})" if of else measure["measure"]
-    show = percent if "hits" in measure or measure["interval"] == "wilson" else decimal
+    show = percent if is_rate(measure) else decimal
     ends = DASH if measure["low"] is None else f"[{show(measure['low'])}, {show(measure['high'])}]"
-    mark = "*" if measure.get("too_few") else ""
+    mark = "*" if measure.get("too_few") else "^" if at_ceiling(measure) else ""
     return [name + mark, measure["class"], show(measure["value"]), ends, count(measure["n"])]
 
 
 def _label(name: str, value: Any) -> str:
     return str(value) if name in ("variant", "score") else f"{name} {'all' if value is None else value}"
-
-
-def _indented(text: str, first: str = "  ") -> list[str]:
-    return wrap(text, _WIDTH, initial_indent=first, subsequent_indent="  ", break_on_hyphens=False)

@@ -70,20 +70,21 @@ def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], narrow: boo
 
 
 def csv_text(rows: Sequence[Json]) -> str:
-    """Rows as CSV; nested numbers get names joined by an underscore, undefined ones stay empty."""
-    flat = [_flat(row) for row in rows]
-    names = list(dict.fromkeys(name for row in flat for name in row))
+    """Rows as CSV; nested numbers are made `flat`, undefined ones stay empty."""
+    single = [flat(row) for row in rows]
+    names = list(dict.fromkeys(name for row in single for name in row))
     stream = io.StringIO()
     writer = csv.DictWriter(stream, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(flat)
+    writer.writerows(single)
     return stream.getvalue()
 
 
-def _flat(row: Json, prefix: str = "") -> Json:
+def flat(row: Json, prefix: str = "") -> Json:
+    """A row whose nested numbers have names joined by an underscore."""
     result: Json = {}
     for name, value in row.items():
-        result |= _flat(value, f"{prefix}{name}_") if isinstance(value, dict) else {prefix + name: value}
+        result |= flat(value, f"{prefix}{name}_") if isinstance(value, dict) else {prefix + name: value}
     return result
 
 

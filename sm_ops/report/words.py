@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, Decimal
+from textwrap import wrap
 from typing import Any
 
 DASH = "-"
+
+_WIDTH = 118
 
 Row = dict[str, Any]
 
@@ -34,9 +38,23 @@ def decimal(value: float | None, error: float | None = None, digits: int = 3) ->
     return f"{value:.{digits}f}" + ("" if error is None else f" ± {error:.{digits}f}")
 
 
+def bound(value: float | None, digits: int = 4) -> str:
+    """A number that must not be told smaller than it is, in significant digits: rounded up."""
+    if value is None:
+        return DASH
+    exact = Decimal(repr(value))
+    up = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_CEILING)
+    return f"{float(up):.{digits}g}"
+
+
 def count(value: int | None) -> str:
     """A count with thousands apart."""
     return DASH if value is None else f"{value:,}"
+
+
+def paragraph(text: str, first: str = "", rest: str = "  ") -> list[str]:
+    """A sentence in lines for the screen; `first` and `rest` are what they begin with."""
+    return wrap(text, _WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
 
 
 def text_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

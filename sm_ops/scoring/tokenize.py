@@ -24,7 +24,7 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Tokens
 from sm_ops.scoring.chats import Interval, control_pattern, control_tokens, render
-from sm_ops.scoring.hub import check_reachable, not_found
+from sm_ops.scoring.hub import check_reachable, reading
 
 _Encoding = tuple[list[int], list[Interval]]
 
@@ -38,10 +38,8 @@ def load_tokenizer(path_or_name: str | Path, revision: str | None = None) -> Any
 
     name = str(path_or_name)
     check_reachable(name, revision)
-    try:
+    with reading(name):
         tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
-    except (OSError, ValueError) as error:
-        raise not_found(name, error) from None
     if not getattr(tokenizer, "is_fast", False):
         raise InputError(
             "slow-tokenizer", "The tokenizer gives no offsets; use a model with a fast tokenizer (tokenizer.json)."

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sm_ops.core import fs, registry
-from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.data.records import read_records, write_records
 from sm_ops.data.statistics import statistics
@@ -31,12 +30,6 @@ def run(settings: Settings, context: Context) -> Numbers:
     records = cut(labelled, data.unit)
     splits = split(records, dict(zip(SPLITS, data.shares, strict=True)), data.seed)
     for name in SPLITS:
-        if not splits[name]:
-            raise InputError(
-                "too-few-documents",
-                f"The {len(documents)} documents leave none for {name}; give more documents (or authors), or change "
-                "data.shares.",
-            )
         write_records(context.outputs[name], splits[name])
     _write(context.outputs["public"], [] if data.public is None else _public(Path(data.public), data.public_chars))
     _write(context.outputs["reference"], _public_cases(data))
@@ -86,5 +79,3 @@ def _write(path: Path, records: list[Record]) -> None:
         write_records(path, records)
     else:
         fs.write_atomic(path, b"")
-
-

@@ -11,6 +11,7 @@ import torch
 from sm_ops.calibration.judge import judge
 from sm_ops.calibration.sample import sample
 from sm_ops.core import fs
+from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Tokens
 from sm_ops.data.deduplicate import deduplicate
@@ -38,6 +39,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     defence = settings.defence
     torch.set_num_threads(settings.probe.threads)
     records, validation = (read_split(context.inputs[split]) for split in ("train", "validation"))
+    _require(settings.classes, records)
     prepared: dict[str, Any] = {"records_before": len(records)}
     if defence.dedup:
         found = deduplicate(records, settings.deduplicate.threshold, settings.deduplicate.shingle)
@@ -58,6 +60,15 @@ def run(settings: Settings, context: Context) -> Numbers:
     prepared |= {"records": len(records), "tokens": sum(int(own.eligible.sum()) for own in tokens)}
     fs.write_json(context.outputs["prepared"], prepared)
     return {"records": len(records), "tokens": prepared["tokens"]}
+
+
+def _require(classes: list[str], records: list[Record]) -> None:
+    """Refuse a class without a mention before anything is trained."""
+    found = sorted({span.label for record in records for span in record.spans})
+    if missing := [name for name in classes if name not in found]:
+        there = f"there are {', '.join(found)}" if found else "label them, or choose another tagger"
+        hint = f"The training records have no labelled mention of {missing[0]}, which classes names; {there}."
+        raise InputError("no-mention", hint)
 
 
 def _attacked(records: list[Record], classes: list[str]) -> list[Record]:
@@ -110,5 +121,3 @@ def _surprise(
     if level is None:
         return [np.zeros(len(each), bool) for each in tokens], told
     return mask_records(records, reference.score(records), tokens, masking.plain(), level).masks, told
-
-

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from sm_ops.core.errors import InputError
-from sm_ops.core.fetched import advice
-
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "auto": "auto"}
+from sm_ops.scoring.arithmetic import pick_device, pick_dtype
+from sm_ops.scoring.hub import causal_model, check_reachable, reading
 
 
 def load(base: str | Path, revision: str | None = None, dtype: str = "float32") -> Any:
@@ -19,25 +16,27 @@ def load(base: str | Path, revision: str | None = None, dtype: str = "float32") 
 
     Raises `InputError` in one sentence when it cannot be had.
     """
-    from transformers import AutoModelForCausalLM
-
-    try:
-        model = AutoModelForCausalLM.from_pretrained(str(base), revision=revision, dtype=DTYPES[dtype])
-    except (OSError, ValueError):
-        hint = f"The model {str(base)!r} cannot be loaded; name a folder that holds it, or check the network"
-        raise InputError("no-model", f"{hint}{advice(str(base))}.") from None
-    return model.eval()
+    check_reachable(str(base), revision)
+    return causal_model(str(base), revision, dtype=pick_dtype(dtype))
 
 
 def load_trained(folder: Path, base: str | Path, revision: str | None = None, device: str = "auto") -> Any:
     """What a training wrote: a whole model, or a LoRA adapter that is put onto its base."""
     if (folder / "adapter_config.json").is_file():
-        from peft import PeftModel
-
-        model = PeftModel.from_pretrained(load(base, revision), str(folder)).merge_and_unload()
+        model = adapted(load(base, revision), folder).merge_and_unload()
     else:
         model = load(folder)
     return model.eval().to(pick_device(device))
+
+
+def adapted(model: Any, folder: Path) -> Any:
+    """A base under the LoRA adapter of a folder; `InputError` where that is damaged or does not fit the base."""
+    from peft import PeftModel
+
+    with reading(str(folder)), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of one library about another
+        warnings.filterwarnings("error", "Found missing adapter keys")  # it would begin as no adapter at all
+        return PeftModel.from_pretrained(model, str(folder))
 
 
 def save(model: Any, folder: Path) -> None:
@@ -50,10 +49,3 @@ def save(model: Any, folder: Path) -> None:
         config = json.loads(adapter.read_text())
         config["target_modules"].sort()  # a set, which peft writes in any order
         adapter.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
-
-
-def pick_device(name: str) -> str:
-    """`auto` is the GPU when torch sees one."""
-    if name == "cuda" and not torch.cuda.is_available():
-        raise InputError("no-gpu", "device is cuda, but torch sees no GPU; set device to auto or cpu.")
-    return "cuda" if name != "cpu" and torch.cuda.is_available() else "cpu"

@@ -33,7 +33,10 @@ def check(model: Any, before: dict[str, str], folder: Path, base: str | Path, re
     """
     changed = sum(before[name] != now for name, now in weights(model).items())
     if not changed:
-        hint = f"Training changed none of {len(before)} trained tensors; check learning rate, steps and labels."
+        hint = (
+            f"Training changed none of {len(before)} trained tensors; check the learning rate, the labels, and "
+            "warmup_steps: the first step has the rate 0, so there have to be more steps than one."
+        )
         raise StageError("training-changed-nothing", hint)
     try:
         reloaded = load_trained(folder, base, revision, device=model.device.type)

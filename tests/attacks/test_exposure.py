@@ -107,6 +107,7 @@ def test_what_a_model_learnt_is_exposed_beyond_the_public_model():
         if "occurrences" not in each
     }
     assert found["exposure", "all", "paper"]["value"] == pytest.approx(math.log2(51))
+    assert found["exposure", "all", "paper"]["ceiling"] == pytest.approx(math.log2(51))
     assert found["ranked_first", "PERSON", "paper"]["hits"] == 2
     assert found["exposure", "all", "baseline"]["value"] == pytest.approx(math.log2(51 / 26))  # all strings tie
     assert found["exposure", "CODE", "minus baseline"]["value"] == pytest.approx(math.log2(26))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -126,13 +127,14 @@ def test_every_attack_says_what_it_found_and_never_a_text(attack, files, tmp_pat
 def test_the_table_and_what_is_not_tried(attack):
     done = attack("--attack", "exposure", "--class", "person", *settings("space=5"))
     assert re.search(r"^PERSON +8 +8 +16 +6 +2\.67$", done.stdout, re.MULTILINE)
-    assert re.search(r"^exposure \(paper\) +PERSON +\d", done.stdout, re.MULTILINE)
-    assert re.search(r"^exposure \(paper, occurrences 3-4\) +all +\d", done.stdout, re.MULTILINE)
+    assert re.search(r"^exposure \(paper\)\^ +PERSON +2\.585 +-", done.stdout, re.MULTILINE), "log2 of six strings"
+    assert re.search(r"^exposure \(paper, occurrences 3-4\)\^ +all +\d", done.stdout, re.MULTILINE)
+    assert re.search(r"^\^ the most that this many random strings can show", done.stdout, re.MULTILINE)
     assert not re.search(r"^exposure.* CODE ", done.stdout, re.MULTILINE)
     assert "ranked_first (paper, occ" not in done.stdout, "the breakdown is that of the main measure"
     untried = done.stdout.partition("not tried:")[2]
     assert "extractability, extraction, inference, membership," in untried
-    for said in ("Mentions of CODE.", "--baseline", "--others", "tagger gold", "weights"):
+    for said in ("Classes left out: CODE.", "--baseline", "--others", "tagger gold", "weights"):
         assert said in untried
     assert "--shadow" not in untried, "shadow models have no part in this attack"
     assert done.stderr.splitlines()[-1].startswith("next: ")
@@ -199,7 +201,7 @@ def test_membership_needs_no_labels(attack, files):
 def test_a_tagger_in_place_of_labels(attack, files):
     done = attack("--attack", "exposure", "--tagger", "gold+regex", "--json", *settings("space=5"))
     assert json.loads(done.stdout)["tagger"] == "gold+regex"
-    with pytest.raises(InputError, match="no labelled mention of any class"):
+    with pytest.raises(InputError, match="The tagger regex finds no mention of any class"):
         attack(
             "--attack",
             "exposure",
@@ -231,7 +233,8 @@ def test_settings_by_attack_or_by_name():
         (["inference.sizs=[2]"], "nearest is sizes"),
         (["extraction.tokens=9"], "add --attack extraction"),
         (["tab.cases=0"], "tab: cases is 0"),
-        (["model.dtyp=float32"], "nearest is dtype"),
+        (["model=float32"], "write model.NAME=VALUE"),
+        (["tab=3"], "write tab.NAME=VALUE"),
         (["sizes"], "not of the form KEY=VALUE"),
     ],
 )
@@ -251,12 +254,16 @@ def test_a_setting_that_is_not_to_be_understood(given, words):
         (["--attack", "inferense"], "members", "nearest is inference"),
         (["--attack", "membership"], "members", "--others"),
         (["--attack", "tab"], "plain", "no labelled span"),
-        (["--attack", "tab", "--class", "EMAIL"], "members", "no labelled mention of EMAIL; there are CODE, PERSON"),
+        (["--attack", "tab", "--class", "EMAIL"], "members", "finds no mention of EMAIL in"),
         (["--attack", "tab", "--tagger", "spaci"], "members", "nearest is spacy"),
         (["--attack", "tab"], "empty", "no record"),
         (["--attack", "tab"], "absent", "no file"),
         (["--attack", "tab", "--shadow", "leaky"], "members", "MODEL=RECORDS"),
         (["--attack", "tab", "--out", "audit.txt"], "members", ".json"),
+        (["--attack", "tab", "--out", "/proc/audit.json"], "members", "cannot be written"),
+        (["--attack", "tab", "--tagger", "gold+"], "members", "The tagger is 'gold+'"),
+        (["--attack", "tab", "--tagger", "gold+gold"], "members", "different ones"),
+        (["--attack", "tab", "--base", "public"], "members", "none of the models is one"),
     ],
 )
 def test_bad_input_is_one_sentence(arguments, records, words, attack, files):
@@ -290,6 +297,37 @@ def real(files, tmp_path_factory) -> SimpleNamespace:
 def audit(real, files, model: Path, **rest) -> auditing.Audit:
     chosen, _ = auditing.settings_of(["membership", "tab"], ["cases=2", "length=4"])
     return auditing.Audit(chosen, str(model), files.members, str(real.base), others=files.others, **rest)
+
+
+@pytest.mark.parametrize(
+    ("rest", "words"),
+    [
+        ({"model_settings": {"dtyp": "float32"}}, "nearest is dtype"),
+        ({"model_settings": {"timeout": 3.0}}, "backend 'hf' has no setting 'timeout'"),
+        ({"backend": "service", "model_settings": {"dtype": "float32"}}, "known are timeout"),
+        ({"backend": "service", "model_settings": {"timeout": 120}}, "must begin with http"),
+        ({"backend": "servise"}, "nearest is service"),
+        ({"model_settings": {"revision": "main"}}, "all models are folders"),
+        ({"base": "elsewhere"}, "none of the models is one"),
+        ({"model": "adapter", "base": "base", "model_settings": {"dtype": "bfloat16"}}, "float32"),
+    ],
+)
+def test_what_no_model_can_use_is_refused_before_one_is_loaded(real, files, rest, words):
+    given = {**rest, "model": getattr(real, rest.get("model", "base"))}
+    if rest.get("base") == "base":
+        given["base"] = str(real.base)
+    with pytest.raises(InputError) as caught:
+        auditing.run(audit(real, files, **given))
+    assert words in caught.value.hint
+
+
+def test_an_adapter_of_another_model_is_noted(real, files, tmp_path):
+    adapter = Path(shutil.copytree(real.adapter, tmp_path / "adapter"))
+    config = json.loads((adapter / "adapter_config.json").read_text())
+    (adapter / "adapter_config.json").write_text(json.dumps({**config, "base_model_name_or_path": "some/other"}))
+    report = auditing.run(audit(real, files, adapter, base=str(real.base)))
+    assert report["notes"] == [f"The adapter {adapter} says that it belongs to other; it was put onto {real.base}."]
+    assert auditing.run(audit(real, files, real.adapter, base=str(real.base)))["notes"] == []
 
 
 def test_an_adapter_on_its_base(real, files, tmp_path):

@@ -10,6 +10,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.unit
 
 SMALL = {
     "tokens": 480, "length": 24, "batch_size": 8, "points": 2, "targets": 3, "cases": 3, "samples": 6, "sizes": (3, 2),
-    "sentences": 12, "canaries": 3, "space": 15, "budgets": (1, 6),
+    "sentences": 12, "canaries": 3, "space": 12, "budgets": (1, 6),
 }  # fmt: skip
 """What is made small of any attack's settings, by the setting's name."""
 
@@ -50,6 +51,7 @@ def record(number: int, name: str, town: str, code: str) -> Record:
     return Record(f"d{number}", text=text * (1 + number % 2), group=f"g{number % 3}", spans=tuple(spans))
 
 
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "attack.md").read_text(encoding="utf-8")
 MEMBERS = [record(n, NAMES[n * n % 4], TOWNS[n % 3], CODES[n % 2]) for n in range(10)]
 OTHERS = [record(20 + n, NAMES[3 - n % 3], TOWNS[(n + 1) % 3], CODES[n // 2 % 2]) for n in range(6)]
 
@@ -258,10 +260,41 @@ def test_every_rate_has_an_interval_or_is_undefined(name, public):
         elif each["interval"] == "wilson":
             assert 0 <= low <= value <= high <= 1
         elif low is not None:
-            assert low <= high
+            assert low <= value <= high
         if "hits" in each and value is not None:
             assert value == pytest.approx(each["hits"] / each["n"])
     assert selected(name, measures)["n"] >= 0
+
+
+def test_equal_numbers_have_no_bootstrap_interval(name):
+    """Their sums in other orders differ in the last bits: that is no spread."""
+    attack, rows = registry.load("attack", name), attacked(name)
+    for row in rows[-1], max(rows[1:], key=lambda row: row["occurrences"]):
+        alike = [*(rows[:1] if rows[0].keys() != row.keys() else []), *[row] * 7]
+        for each in attack.summary(alike, None, settings(name)):
+            assert each["low"] is None or each["low"] <= each["value"] <= each["high"]
+            assert each["interval"] != "bootstrap" or each["low"] is None
+
+
+def test_the_page_explains_every_measure_and_variant(name):
+    attack, rows = registry.load("attack", name), attacked(name)
+    told = [*attack.summary(rows, attacked(name, PUBLIC), settings(name)), *attack.summary(rows, None, settings(name))]
+    seen = {
+        "Measures": {each["measure"] for each in told},
+        "Variants": {each["variant"] for each in told if "variant" in each and each["measure"] != "left_out"},
+    }
+    for title, names in seen.items():
+        section = PAGE.partition(f"## {title}\n")[2].partition("\n## ")[0]
+        lines = [[cell.strip() for cell in line.split("|")[1:]] for line in section.splitlines() if line[:1] == "|"]
+        found, owner = set(), ""
+        for first, second, *_ in lines:
+            owner, named = (second, first) if title == "Measures" else (first or owner, second)
+            if name in re.findall(r"\w+", owner):
+                found |= set(re.findall(r"`([^`]+)`", named))
+        assert found == names
+    scores = {each["score"] for each in told if "score" in each}
+    assert all(f"\n| `{score}` |" in PAGE for score in scores)
+    assert f"**`{name}`**" in PAGE
 
 
 def test_success_is_told_by_class_and_by_occurrences(name):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
-from sm_ops.core.config import Pipeline, load_pipeline, presets, resolve
+from sm_ops.core.config import Pipeline, load_pipeline, presets, resolve, validated
 from sm_ops.core.errors import InputError
 
 pytestmark = pytest.mark.unit
@@ -33,6 +37,14 @@ def refusal(text: bytes, tmp_path, *overrides: str) -> str:
         ("train: {learning_rate: .nan}", ["train.learning_rate is nan"]),
         ("train: {method: lor}", ["train.method is 'lor'", "'lora'", "nearest is lora"]),
         ("train: 5", ["train is 5", "section", "epochs"]),
+        ("seeds: [yes]", ["seeds is [true]", "number is asked for"]),
+        ("train: {epochs: }", ["train.epochs is null"]),
+        ("{flow: audit, data: {shares: [0.5, 0.5]}}", ["data.shares.2 is missing"]),
+        ("{flow: audit, tagger: gold+}", ["tagger is 'gold+'"]),
+        ("{flow: audit, tagger: gold+gold}", ["tagger lists gold more than once"]),
+        ("{flow: audit, attacks: {}}", ["attacks is {}", "at least 1"]),
+        ("{flow: audit, attacks: {inference: {sizes: [0]}}}", ["inference.sizes.0 is 0", "equal to 2"]),
+        ("{flow: audit, attacks: {inference: {sizs: [0]}}}", ["no setting inference.sizs", "nearest is sizes"]),
         ("masking: {targets: [0.5, 2]}", ["masking.targets.1 is 2", "less than or equal to 1"]),
         ("masking: {select: globl}", ["masking.select", "'globl'", "nearest is global"]),
         ("masking: {k: 5}", ["masking", "k 5 is larger than n 4"]),
@@ -49,6 +61,7 @@ def refusal(text: bytes, tmp_path, *overrides: str) -> str:
         ("attack: {samples: 4}", ["budgets go to 128", "only 4 samples"]),
         ("base: {width: 30}", ["width 30", "heads 4"]),
         ("seeds: []", ["seeds", "at least 1"]),
+        ("attack: {budgets: []}", ["attack.budgets", "at least 1"]),
         ("seeds: [1, 1]", ["seeds lists 1 more than once"]),
         ("train: {method: scratch}\nbase: {name: gpt2}", ["scratch", "base.name"]),
         ("train: {epochs: 0}\nattack: {samples: x}", ["train.epochs", "attack.samples"]),
@@ -60,6 +73,42 @@ def refusal(text: bytes, tmp_path, *overrides: str) -> str:
 def test_every_mistake_is_told(text, words, tmp_path):
     hint = refusal(text.encode(), tmp_path)
     assert all(word in hint for word in words), hint
+
+
+def leaves(config: dict, path: tuple = ()) -> Iterator[tuple[tuple, Any]]:
+    """Every value that is no section, and the first entry of every list."""
+    for key, value in config.items():
+        if isinstance(value, dict) and value:
+            yield from leaves(value, (*path, key))
+        else:
+            yield (*path, key), value
+            if isinstance(value, list) and value:
+                yield (*path, key, 0), value[0]
+
+
+def changed(config: dict, path: tuple, value: Any) -> dict:
+    """A copy in which one value is another."""
+    whole = copy.deepcopy(config)
+    at = whole
+    for part in path[:-1]:
+        at = at[part]
+    at[path[-1]] = value
+    return whole
+
+
+@pytest.mark.parametrize("preset", ["tiny", "pii_tiny", "audit_tiny"])
+def test_yes_is_no_number_and_a_mistake_is_told_once(preset):
+    pipeline = load_pipeline(preset)
+    config = resolve(pipeline)
+    numbers = [path for path, value in leaves(config) if isinstance(value, int | float) and not isinstance(value, bool)]
+    assert len(numbers) > 20
+    for path in numbers:
+        with pytest.raises(InputError, match=r"true.*, but a number is asked for") as caught:
+            validated(type(pipeline), changed(config, path, True), preset)
+        assert caught.value.hint.count(", but ") == 1
+        with pytest.raises(InputError) as caught:
+            validated(type(pipeline), changed(config, path, ["x"]), preset)
+        assert caught.value.hint.count(" is ") == 1
 
 
 def test_not_utf8(tmp_path):

@@ -13,11 +13,6 @@ from search import found_in, search
 from sm_ops.stages import AUDIT_FLOW
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory) -> OwnCorpus:
-    return OwnCorpus(tmp_path_factory.mktemp("corpus") / "data")
-
-
 def seen(done, home: Path, own: OwnCorpus) -> list[str]:
     """Every place outside the restricted root where something of the documents stands."""
     said = [f"value {n} as {form} on standard output" for n, form in found_in(done.stdout.encode(), own.values)]
@@ -25,33 +20,22 @@ def seen(done, home: Path, own: OwnCorpus) -> list[str]:
     return said + search(home, own.values, without=[home / "restricted"])
 
 
-@pytest.fixture(scope="module")
-def succeeded(own, tmp_path_factory) -> Path:
-    """A home after a success through the plain door."""
-    home = tmp_path_factory.mktemp("leak") / "home"
-    done = run_cli("run", str(own.config), home=home)
-    assert done.returncode == 0, done.stderr
-    assert seen(done, home, own) == []
-    return home
-
-
-def test_success_and_where_the_values_are(succeeded, own):
-    made = {record["stage"] for record in records(succeeded).values()}
+def test_success_and_where_the_values_are(audited):
+    assert seen(audited.done, audited.home, audited.own) == []
+    made = {record["stage"] for record in records(audited.home).values()}
     assert {stage.name for stage in AUDIT_FLOW} <= made
-    hits = search(succeeded / "restricted", own.values)
+    hits = search(audited.home / "restricted", audited.own.values)
     assert any(" as raw" in hit for hit in hits), "the values were in the run"
 
 
 @pytest.mark.parametrize(
     "stage",
-    [
-        pytest.param(s.name, marks=[] if s.name in ("audit_attack", "audit_train") else pytest.mark.slow)
-        for s in AUDIT_FLOW
-    ],
+    [pytest.param(s.name, marks=[] if s.name == "audit_attack" else pytest.mark.slow) for s in AUDIT_FLOW],
 )
-def test_failure_in_each_stage(stage, succeeded, own, tmp_path):
+def test_failure_in_each_stage(stage, audited, tmp_path):
+    own = audited.own
     source = sabotaged(stage, "value", own.values[:3], tmp_path / "source")
-    home = copy_home(succeeded, tmp_path / "home")
+    home = copy_home(audited.home, tmp_path / "home")
     done = run_cli("run", str(own.config), home=home, source=source)
     assert done.returncode == 1, done.stderr
     assert seen(done, home, own) == []
@@ -59,11 +43,12 @@ def test_failure_in_each_stage(stage, succeeded, own, tmp_path):
     assert logs, "the failure was reached, and its text is in the restricted log alone"
 
 
-def test_success_by_prefect(succeeded, own, tmp_path):
-    home = copy_home(succeeded, tmp_path / "home", without="audit_measure")
-    done = run_cli("run", str(own.config), "--orchestrate", home=home)
+@pytest.mark.slow
+def test_success_by_prefect(audited, tmp_path):
+    home = copy_home(audited.home, tmp_path / "home", without="audit_measure")
+    done = run_cli("run", str(audited.own.config), "--orchestrate", home=home)
     assert done.returncode == 0, done.stderr
-    assert seen(done, home, own) == []
+    assert seen(done, home, audited.own) == []
 
 
 @pytest.mark.parametrize(

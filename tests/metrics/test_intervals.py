@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from sm_ops.metrics import clopper_pearson, hits_needed, lower_bound
+from sm_ops.metrics import clopper_pearson, hits_needed, lower_bound, student
 
 pytestmark = pytest.mark.unit
 
@@ -85,3 +85,9 @@ def test_a_threshold_by_hits_needed_keeps_its_promise_although_the_same_units_ch
         threshold = np.sort(rng.random(n))[n - k]  # the k-th largest; the true recall is 1 - threshold
         kept += 1 - threshold >= rate
     assert 0.9 - 0.02 <= kept / 4000 <= 0.97
+
+
+def test_quantiles_of_students_t_are_those_of_the_tables():
+    printed = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 10: 2.228, 29: 2.045, 100: 1.984}
+    assert {degrees: round(student(0.95, degrees), 3) for degrees in printed} == printed
+    assert student(0.99, 9) == pytest.approx(3.2498, abs=1e-4)

@@ -23,7 +23,7 @@ from sm_ops.report.audit.claims import claims
 from sm_ops.report.audit.html import TABLES, write_report
 from sm_ops.report.audit.measures import over_seeds
 from sm_ops.report.audit.results import load_results, print_table
-from sm_ops.report.audit.words import shown
+from sm_ops.report.audit.words import shown, table_lines
 from sm_ops.report.finish import results_of
 from sm_ops.tracking import sent_audit
 
@@ -104,7 +104,12 @@ def config(seeds: tuple[int, ...], **changes: Any) -> dict[str, Any]:
     }
 
 
-def make(home: Path, seeds: tuple[int, ...] = (0,), change: Any = None, **changes: Any) -> tuple:
+SPENT = {"epsilon": 7.5, "delta": 1 / 1234, "unit": "record"}
+
+
+def make(
+    home: Path, seeds: tuple[int, ...] = (0,), change: Any = None, spent: Measure = SPENT, **changes: Any
+) -> tuple:
     """A run in which the n-th seed finds n points more than the first; `change` edits each cell's measures."""
     settings = config(seeds, **changes)
     fake = fake_runs.FakeRun(home)
@@ -130,7 +135,7 @@ def make(home: Path, seeds: tuple[int, ...] = (0,), change: Any = None, **change
                 continue
             training = {"steps": 40, "adapter_changed": True}
             if settings["defences"][name]["private"]:
-                training |= {"epsilon": 7.5 + 0.1 * number, "delta": 1 / 1234, "unit": "record"}
+                training |= spent | {"epsilon": spent["epsilon"] + 0.1 * number}
             fake.add(f"audit_train@{name}-{seed}", {"training.json": training})
     return fake.finish(settings), home
 
@@ -199,8 +204,8 @@ def test_several_seeds_have_a_mean_and_its_error_beside_each_interval(tmp_path: 
     error = 0.01 / sqrt(3)  # the standard deviation of 0.30, 0.31, 0.32 is 0.01
     assert recall["value"] == pytest.approx(0.31)
     assert recall["se"] == pytest.approx(error)
-    assert recall["low"] == pytest.approx(0.31 - sqrt(0.02**2 + (1.959964 * error) ** 2))
-    assert (recall["n"], recall["hits"], recall["seeds"]) == (600, 60 + 62 + 64, 3)
+    assert recall["low"] == pytest.approx(0.31 - sqrt(0.02**2 + (4.302653 * error) ** 2))  # t of 2 degrees of freedom
+    assert (recall["n"], recall["hits"], recall["seeds"]) == (200, 62, 3)
     assert row["perplexity"]["value"] == pytest.approx((exp(1.0) + exp(1.1) + exp(1.2)) / 3)
     assert rows_of(results)["dp"]["epsilon"] == pytest.approx(7.7)  # what holds for every seed
     assert rows_of(results)["base"]["perplexity"]["se"] is None  # one model, not three
@@ -208,6 +213,24 @@ def test_several_seeds_have_a_mean_and_its_error_beside_each_interval(tmp_path: 
     assert [each["seed"] for each in own] == [3, 4, 5]
     ends = [(each["leakage"]["extraction"]["low"], each["leakage"]["extraction"]["high"]) for each in own]
     assert ends == [pytest.approx((0.28, 0.32)), pytest.approx((0.29, 0.33)), pytest.approx((0.30, 0.34))]
+
+
+def test_intervals_of_few_seeds_stay_where_a_measure_can_lie() -> None:
+    far = [measure("membership", value) for value in (0.55, 0.95)]
+    assert (over_seeds(far)["low"], over_seeds(far)["high"]) == (0.0, 1.0)
+    quality = {"measure": "perplexity", "low": 5.0, "high": 7.0, "interval": "bootstrap", "n": 10}
+    pooled = over_seeds([quality | {"value": value} for value in (6.0, 60.0)])
+    assert pooled["low"] == 1.0
+    assert pooled["high"] > 33 + 12.7 * 27
+
+
+def test_a_guarantee_is_never_told_smaller_than_it_is(tmp_path: Path) -> None:
+    spent = {"epsilon": 0.994777, "delta": 1 / 96, "unit": "group"}
+    run = make(tmp_path / "home", defences={"dp": DEFENCES["dp"]}, spent=spent)
+    shown = write_report(*run).read_text(encoding="utf-8") + "\n".join(table_lines(load_results(*run)))
+    assert "(0.9948, 0.01042) for one group" in shown
+    assert set(re.findall(r"0\.99\d*", shown)) == {"0.9948"}
+    assert set(re.findall(r"0\.010\d*", shown)) == {"0.01042"}
 
 
 def test_undefined_is_null_and_a_dash() -> None:
@@ -276,9 +299,11 @@ def test_the_table_on_the_screen(one: tuple, capsys: pytest.CaptureFixture[str])
     assert "extraction: recall, paper" in head
     dp = next(line for line in table if line.startswith("dp"))
     assert dp.endswith("0.550 [0.530, 0.570]")
-    assert "7.50  2.0 % [0.0, 4.0]" in re.sub("  +", "  ", dp)
+    assert "7.5  2.0 % [0.0, 4.0]" in re.sub("  +", "  ", dp)
     assert sum(line.startswith("holds") for line in lines) == 4
-    assert set(results["not_tried"] + results["limits"]) <= set(lines)
+    assert max(map(len, lines)) <= 118
+    shown = " ".join(" ".join(lines).split())
+    assert all(sentence in shown for sentence in (*results["not_tried"], *results["limits"]))
     assert results_of(one[0]).__name__ == "sm_ops.report.audit.results"
 
 
@@ -320,7 +345,7 @@ def test_the_page_shows_everything_without_script_or_value(one: tuple, page: str
         "Draws texts & knows nothing.", "recall, paper, marked ●", "50.0 % [48.0, 52.0] of 40",
         "15.0 % [13.0, 17.0]",
         "PERSON", "6.0 % [4.0, 8.0]", "1/2", "2/2", "(too few others)", "3-4", "do not use it",
-        "Targets surprise less than the <rest>.", "epsilon 7.5000 at delta 0.00081 for one record", "1,234 train",
+        "Targets surprise less than the <rest>.", "epsilon 7.5 at delta 0.0008104 for one record", "1,234 train",
         "33.33", "scrubbed mentions", "3,210", "tokens masked", "777", "adapter changed", "yes",
         "Differential privacy protects one record", "Attacks left out", "lower bounds", "One seed",
     ):  # fmt: skip

@@ -6,7 +6,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from sm_ops.report.surprise.labels import label_lines, label_points, spread
+from sm_ops.report.labels import label_lines, label_points, spread
 
 pytestmark = pytest.mark.unit
 

@@ -185,6 +185,6 @@ def test_a_model_that_came_from_a_folder_does_not_name_it(tmp_path):
 def test_a_base_that_cannot_be_had_is_one_sentence(tmp_path):
     from sm_ops.core.errors import InputError
 
-    with pytest.raises(InputError, match="cannot be loaded") as caught:
+    with pytest.raises(InputError, match="name a folder") as caught:
         models.load(tmp_path / "nowhere")
     assert caught.value.__cause__ is None

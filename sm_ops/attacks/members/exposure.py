@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from statistics import fmean
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
@@ -99,12 +100,14 @@ def summary(rows: list[Row], baseline: list[Row] | None, settings: Any) -> list[
     """Mean exposure (bits) and the share of values that stand first, by class and by occurrences.
 
     `baseline` is the public model's exposure of the same values, `minus baseline` the mean difference by value.
-    Intervals of means are of a bootstrap over values. `undefined` values have no form to vary.
+    Intervals of means are of a bootstrap over values. `undefined` values have no form to vary. `ceiling` is what the
+    mean would be if every value stood first: where it is reached, values may be exposed further than is told.
     """
     known = {(row["class"], row["fingerprint"]): row["exposure"] for row in baseline or []}
     measures = [rate("undefined", sum(row["exposure"] is None for row in rows), len(rows))]
     for labels, own in groups([row for row in rows if row["exposure"] is not None]):
-        measures.append(_mean([row["exposure"] for row in own], **labels, variant="paper"))
+        ceiling = {"ceiling": fmean(math.log2(row["space"]) for row in own)} if own else {}
+        measures.append({**_mean([row["exposure"] for row in own], **labels, variant="paper"), **ceiling})
         first = sum(row["better"] == 0 and row["tied"] == 0 for row in own)
         measures.append(rate("ranked_first", first, len(own), **labels, variant="paper"))
         pairs = [(row["exposure"], public) for row in own if (public := known.get(_name(row))) is not None]

@@ -1,4 +1,4 @@
-"""Prefix extraction: complete a private value from its first three quarters (paper B.1, spec section 12).
+"""Prefix extraction: complete a private value from the first three quarters of its tokens (paper B.1, spec section 12).
 
 The attacker has the value's first tokens and nothing else, samples continuations from the full distribution at
 temperature 1, and wins a value when one of them is near the hidden rest (approximate) or equal to it (exact).
@@ -21,7 +21,7 @@ from sm_ops.core.seeds import derive
 from sm_ops.core.sensitive import Sensitive
 from sm_ops.scoring.language_model import LanguageModel
 
-KNOWLEDGE = "Has the first three quarters of a value, without the text around it, and draws continuations."
+KNOWLEDGE = "Has the first three quarters of a value's tokens, without the text around it, and draws continuations."
 HEADLINE = {"measure": "approximate", "variant": "paper", "class": ALL}
 
 Rounding = Literal["floor", "ceil"]

@@ -100,13 +100,13 @@ class Inference(Section):
 
 
 class PrefixExtraction(Section):
-    """Values completed from their first three quarters (spec section 12)."""
+    """Values completed from the first three quarters of their tokens (spec section 12)."""
 
     canaries: Positive | None = Field(default=50, description="values of a class, drawn from the seed; null: all")
     samples: Positive = Field(default=128, description="continuations of a value")
     budgets: tuple[Positive, ...] = Field(default=(1, 8, 32, 128), min_length=1, description="samples of the curve")
     reveal: Literal["floor", "ceil"] = Field(
-        default="floor", description="how three quarters are rounded; ceil for models trained from scratch"
+        default="floor", description="rounding of three quarters of the tokens; ceil for models trained from scratch"
     )
     batch_size: Positive = 128
 

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from sm_ops.core.config.attacks import ATTACKS
 from sm_ops.core.config.base import Count, Device, Lora, Name, Optimisation, Positive, Rate, Section, no_repetition
 from sm_ops.core.config.private import Private
+from sm_ops.core.config.sentences import sentences
 from sm_ops.core.config.surprise import Base, Evaluate, Rule
 from sm_ops.core.registry import did_you_mean, members
 
@@ -155,7 +156,7 @@ class AuditPipeline(Section):
     shadows: Shadows = Shadows()
     filling: Filling = Filling()
     attacks: dict[Name, dict[str, Any]] = Field(
-        default={"extraction": {}, "inference": {}, "membership": {}}, validate_default=True
+        default={"extraction": {}, "inference": {}, "membership": {}}, min_length=1, validate_default=True
     )
     probe: Probe = Probe()
     evaluate: Evaluate = Evaluate()
@@ -171,7 +172,11 @@ class AuditPipeline(Section):
         no_repetition("classes", self.classes)
         if BASE in self.defences:
             raise ValueError(f"defences: {BASE} is the model before fine-tuning; take another name")
-        for name in self.tagger.split("+"):
+        tagger = self.tagger.split("+")
+        if not all(tagger):
+            raise ValueError(f"tagger is {self.tagger!r}, but must be one detector, or different ones with +")
+        no_repetition("tagger", tuple(tagger))
+        for name in tagger:
             if name not in members("detector"):
                 raise ValueError(f"tagger: there is no detector {name!r}; {did_you_mean(name, members('detector'))}")
         if any(each.mask != "none" and each.private for each in self.defences.values()):
@@ -188,9 +193,4 @@ def _attack_settings(name: str, values: dict[str, Any]) -> dict[str, Any]:
     try:
         return ATTACKS[name].model_validate(values).model_dump(mode="json")
     except ValidationError as error:
-        detail = error.errors(include_url=False)[0]
-        place = ".".join(map(str, (name, *detail["loc"])))
-        if detail["type"] == "extra_forbidden":
-            known = did_you_mean(str(detail["loc"][-1]), ATTACKS[name].model_fields)
-            raise ValueError(f"there is no setting {place}; {known}") from None
-        raise ValueError(f"{place} is {detail['input']!r}, but {detail['msg'][0].lower()}{detail['msg'][1:]}") from None
+        raise ValueError(sentences(error, ATTACKS[name], within=(name,))) from None

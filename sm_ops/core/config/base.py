@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
@@ -25,6 +26,25 @@ class Section(BaseModel):
     """A part of the config: immutable, and unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _yes_and_no_are_no_numbers(cls, value: Any, info: ValidationInfo) -> Any:
+        """Where a number is asked for, `true` would be taken as 1."""
+        if _holds_truth(value) and _is_numeric(cls.model_fields[str(info.field_name)].annotation):
+            raise PydanticCustomError("number_type", "a number is asked for, not yes or no")
+        return value
+
+
+def _holds_truth(value: Any) -> bool:
+    if isinstance(value, dict):
+        return _holds_truth(list(value.values()))
+    return isinstance(value, bool) or (isinstance(value, list | tuple) and any(map(_holds_truth, value)))
+
+
+def _is_numeric(annotation: Any) -> bool:
+    """Whether a number stands somewhere in a type, and no section (which looks at its own)."""
+    return annotation in (int, float) or any(map(_is_numeric, get_args(annotation)))
 
 
 SectionType = TypeVar("SectionType", bound=Section)

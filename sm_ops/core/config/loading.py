@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 from sm_ops.core.config.audit import AuditPipeline
 from sm_ops.core.config.base import Section, SectionType
 from sm_ops.core.config.pii import PiiPipeline
+from sm_ops.core.config.sentences import sentences
 from sm_ops.core.config.surprise import Pipeline
 from sm_ops.core.errors import InputError
 from sm_ops.core.registry import did_you_mean
@@ -56,7 +56,7 @@ def validated(section: type[SectionType], values: dict[str, Any], where: str) ->
     try:
         return section.model_validate(values)
     except ValidationError as error:
-        raise InputError("bad-config", f"{where}: {_sentences(error, section)}") from None
+        raise InputError("bad-config", f"{where}: {sentences(error, section)}.") from None
 
 
 def parsed(overrides: list[str] | None) -> dict[str, Any]:
@@ -118,35 +118,3 @@ def _set(values: dict[str, Any], override: str) -> None:
             raise InputError("bad-override", f"--set {override!r}: {part} is a value, not a section.")
         values = inner
     values[path[-1]] = value
-
-
-def _sentences(error: ValidationError, root: type[Section]) -> str:
-    return "; ".join(_sentence(detail, root) for detail in error.errors(include_url=False)) + "."
-
-
-def _sentence(detail: Any, root: type[Section]) -> str:
-    path = ".".join(str(part) for part in detail["loc"])
-    if detail["type"] == "extra_forbidden":
-        known = _fields_at(detail["loc"][:-1], root)
-        return f"there is no setting {path}; {did_you_mean(str(detail['loc'][-1]), known)}"
-    message = detail["msg"].removeprefix("Value error, ")
-    message = (message[0].lower() + message[1:]).replace("tuple", "list")
-    if detail["type"] == "value_error":
-        return f"{path}: {message}" if path else message
-    if detail["type"] == "model_type":
-        message = f"it is a section with the settings {', '.join(_fields_at(detail['loc'], root))}"
-    if detail["type"] == "string_pattern_mismatch":
-        message = "a name is made of letters, digits, '_', '-' and '.'"
-    if detail["type"] == "literal_error" and isinstance(detail["input"], str):
-        allowed = re.findall(r"'([^']+)'", detail["ctx"]["expected"])
-        message += f"; {did_you_mean(detail['input'], allowed)}"
-    return f"{path} is {detail['input']!r}, but {message}"
-
-
-def _fields_at(location: tuple[int | str, ...], root: type[Section]) -> list[str]:
-    model: Any = root
-    for part in location:
-        if isinstance(model, type) and issubclass(model, Section) and part in model.model_fields:
-            annotation = model.model_fields[str(part)].annotation
-            model = get_args(annotation)[1] if get_origin(annotation) is dict else annotation
-    return list(model.model_fields) if isinstance(model, type) and issubclass(model, Section) else []

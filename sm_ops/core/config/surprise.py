@@ -215,7 +215,7 @@ class Attack(Section):
 
     name: str = "prefix_extraction"
     samples: Positive = 128
-    budgets: tuple[Positive, ...] = (1, 8, 16, 32, 64, 128)
+    budgets: tuple[Positive, ...] = Field(default=(1, 8, 16, 32, 64, 128), min_length=1)
     reveal: Literal["floor", "ceil"] = "ceil"
     batch_size: Positive = 128
     device: Device = "auto"

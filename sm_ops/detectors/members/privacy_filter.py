@@ -24,7 +24,8 @@ from sm_ops.detectors.detector import (
     threshold_of,
     with_defaults,
 )
-from sm_ops.scoring.hub import check_reachable, not_found
+from sm_ops.scoring.arithmetic import pick_device, pick_dtype, positive
+from sm_ops.scoring.hub import check_reachable, reading
 from sm_ops.scoring.tokenize import encode, load_tokenizer
 
 _ARCHITECTURE = "openai_privacy_filter"
@@ -51,28 +52,23 @@ def load(settings: Mapping[str, Any]) -> PrivacyFilter:
     values = with_defaults("privacy_filter", settings, _DEFAULTS)
     threshold, name, revision = threshold_of(values), str(values["model"]), values["revision"]
     try:
-        import torch
         from transformers import AutoConfig, AutoModelForTokenClassification
+
+        device, dtype = pick_device(values["device"]), pick_dtype(values["dtype"])
     except ModuleNotFoundError as error:
         raise missing_package("privacy_filter", error) from None
+    budget = positive("token_budget", values["token_budget"])
     check_reachable(name, revision)
     tokenizer = load_tokenizer(name, revision)
-    try:
+    with reading(name):
         config: Any = AutoConfig.from_pretrained(name, revision=revision or "main")
         if config.model_type != _ARCHITECTURE:
             hint = f"The model {name!r} is of kind {config.model_type!r}; name one of kind {_ARCHITECTURE!r}."
             raise InputError("other-architecture", hint)
         labels = [config.id2label[number] for number in range(config.num_labels)]
         decoder = Decoder(labels, _biases(name, revision, str(values["operating_point"])))
-        model: Any = AutoModelForTokenClassification.from_pretrained(
-            name, revision=revision or "main", dtype=str(values["dtype"])
-        )
-    except (OSError, ValueError) as error:
-        raise not_found(name, error) from None
-    device = str(values["device"])
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    return PrivacyFilter(model.to(device).eval(), tokenizer, decoder, threshold, int(values["token_budget"]))
+        model: Any = AutoModelForTokenClassification.from_pretrained(name, revision=revision or "main", dtype=dtype)
+    return PrivacyFilter(model.to(device).eval(), tokenizer, decoder, threshold, budget)
 
 
 class _Window(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from sm_ops.core.errors import InputError
+from sm_ops.scoring.hub import causal_model, check_reachable
 from sm_ops.training import models
 
 
@@ -15,26 +16,16 @@ def load_base(where: str | Path, settings: Any, dtype: str) -> Any:
     """The base model in evaluation mode; `settings`: revision, quantization (`none` or `4bit`)."""
     if settings.quantization == "none":
         return models.load(where, settings.revision, dtype)
-    from transformers import AutoModelForCausalLM
-
     require_four_bits()
-    try:
-        model = AutoModelForCausalLM.from_pretrained(
-            str(where), revision=settings.revision, quantization_config=four_bits(), device_map={"": 0}
-        )
-    except (OSError, ValueError):
-        hint = f"The model {str(where)!r} cannot be loaded in four bits; name a folder of it, or check the network."
-        raise InputError("no-model", hint) from None
-    return model.eval()
+    check_reachable(str(where), settings.revision)
+    return causal_model(str(where), settings.revision, quantization_config=four_bits(), device_map={"": 0})
 
 
 def load_tuned(folder: Path, where: str | Path, settings: Any, dtype: str) -> Any:
     """What a tuning wrote: a whole model, or the base under its adapter, which is merged unless the base has 4 bits."""
     if not (folder / "adapter_config.json").is_file():
         return models.load(folder, dtype=dtype)
-    from peft import PeftModel
-
-    model = PeftModel.from_pretrained(load_base(where, settings, dtype), str(folder))
+    model = models.adapted(load_base(where, settings, dtype), folder)
     return (model.merge_and_unload() if settings.quantization == "none" else model).eval()
 
 

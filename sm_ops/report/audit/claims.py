@@ -27,8 +27,9 @@ def claims(rows: Sequence[Json], defences: Json) -> list[Json]:
     scrubbed = _named(by_name, defences, scrub=True)
     private = _named(by_name, defences, private=True)
     both = _named(by_name, defences, scrub=True, private=True)
+    base = by_name.get(BASE)
     compared = (
-        ("Undefended training leaks more than the model before it.", plain, by_name.get(BASE), "unsubtracted"),
+        ("Undefended training leaks more than the model before it, nothing subtracted.", plain, base, "unsubtracted"),
         ("Scrubbing reduces what leaks.", plain, scrubbed, "leakage"),
         ("Differential privacy reduces what leaks.", plain, private, "leakage"),
     )

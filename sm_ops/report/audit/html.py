@@ -13,8 +13,8 @@ from sm_ops.report.audit.measures import agrees, labels
 from sm_ops.report.audit.plots import along_svg, leakage_svg
 from sm_ops.report.audit.results import load_results
 from sm_ops.report.audit.words import cells, header, in_words, plain, tried
-from sm_ops.report.page import _flat, claim_list, csv_text, figure, html_table, item_list, page, remark, section
-from sm_ops.report.words import DASH, count, decimal
+from sm_ops.report.page import claim_list, csv_text, figure, flat, html_table, item_list, page, remark, section
+from sm_ops.report.words import DASH, bound, count, decimal
 
 Json = dict[str, Any]
 
@@ -60,7 +60,8 @@ def _leakage(results: Json, picture: str | None) -> str:
         "base is the model before fine-tuning; nothing is subtracted from its own numbers. Perplexity is of held-out "
         "records. Brackets are 95 % intervals"
         + (
-            "; ± is one standard error over seeds, and the brackets hold both it and the error of a single seed. "
+            "; ± is one standard error over seeds, and the brackets hold both the error of a single seed and that over "
+            "seeds (Student's t, so few seeds make them wide). "
             if len(results["run"]["seeds"]) > 1
             else " of this one seed. "
         )
@@ -82,7 +83,7 @@ def _leakage(results: Json, picture: str | None) -> str:
 def _guarantee(row: Json) -> str:
     if row["epsilon"] is None:
         return "none"
-    return f"({row['epsilon']:.2f}, {row['delta']:.2g}) for one {row['unit']}"
+    return f"({bound(row['epsilon'])}, {bound(row['delta'])}) for one {row['unit']}"
 
 
 def _attack(results: Json, each: Json) -> str:
@@ -188,8 +189,8 @@ def _defences(results: Json) -> str:
     ]
     prepared = [{name: value for name, value in each.items() if name != "verdict"} for each in results["prepared"]]
     private = [
-        f"{each['defence']}, seed {each['seed']}: epsilon {each['epsilon']:.4f} at delta {each['delta']:.3g} for one "
-        f"{each['unit']}."
+        f"{each['defence']}, seed {each['seed']}: epsilon {bound(each['epsilon'])} at delta {bound(each['delta'])} "
+        f"for one {each['unit']}."
         for each in results["trained"]
         if each.get("epsilon") is not None
     ]
@@ -201,14 +202,16 @@ def _defences(results: Json) -> str:
         _plain_table("defence", results["trained"]),
         item_list(private) if private else "",
         remark("Epsilon is computed from the steps as they were taken. Self-check: the trained weights differ from "
-               "those before, and the stored model loads again with the same output."),
+               "those before, and the stored model loads again with the same output. Validation perplexity is what "
+               "patience watched: of validation records as the defence leaves them, ends of texts counted; the "
+               "perplexity above is of the same records as they were, without ends."),
     )  # fmt: skip
 
 
 def _data(results: Json) -> str:
     data = results["data"]
     records = ", ".join(
-        f"{count(n) if isinstance(n, int) else plain(n)} {name}" for name, n in _flat(data["records"]).items()
+        f"{count(n) if isinstance(n, int) else plain(n)} {name}" for name, n in flat(data["records"]).items()
     )
     facts = f"Corpus {data['corpus']}, cut by {data['unit']}, labelled by {data['tagger']}. Records: {records}."
     return section("Data", f"<p>{escape(facts)}</p>", _plain_table("class", results["statistics"]))
@@ -216,10 +219,14 @@ def _data(results: Json) -> str:
 
 def _plain_table(first: str, rows: Sequence[Json]) -> str:
     """Rows of whatever they have, a column a name; nested names are joined."""
-    flat = [_flat(row) for row in rows]
-    names = list(dict.fromkeys((first, *(name for row in flat for name in row))))
+    single = [flat(row) for row in rows]
+    names = list(dict.fromkeys((first, *(name for row in single for name in row))))
     head = [name.replace("_", " ") for name in names]
-    return html_table(head, [[plain(row.get(name)) for name in names] for row in flat])
+    return html_table(head, [[_cell(name, row.get(name)) for name in names] for row in single])
+
+
+def _cell(name: str, value: Any) -> str:
+    return bound(value) if name in ("epsilon", "delta") else plain(value)
 
 
 def _stages(results: Json) -> str:

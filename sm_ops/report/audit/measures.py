@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import exp, sqrt
+from collections.abc import Mapping, Sequence
+from math import exp, inf, sqrt
 from typing import Any
 
 import numpy as np
 
-from sm_ops.metrics import ratio_interval, standard_error
+from sm_ops.attacks.measures import is_rate
+from sm_ops.metrics import ratio_interval, standard_error, student
 
 Json = dict[str, Any]
 
@@ -17,10 +18,9 @@ LABELS = (
     "draw",
 )  # fmt: skip
 """What says which measure one is; `samples` is its place on the curve of sample sizes ("2/4")."""
+COUNTS = ("n", "hits", "tokens", "ceiling")
 PLAIN = ("unsubtracted", "none")
 """Variants that leave nothing out for what the model before fine-tuning does."""
-RATES = ("precision", "recall", "accuracy", "tpr", "success", "inclusion")
-_TWO_SIDED = 1.959964
 
 
 def labels(measure: Json) -> Json:
@@ -50,12 +50,7 @@ def key(measure: Json) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, str(value)) for name, value in labels(measure).items()))
 
 
-def is_rate(measure: Json) -> bool:
-    """Whether it is a share, which people read in percent."""
-    return measure.get("interval") == "wilson" or "hits" in measure or str(measure.get("measure")).startswith(RATES)
-
-
-def headline(measures: Sequence[Json], selector: Json) -> Json | None:
+def headline(measures: Sequence[Json], selector: Mapping[str, Any]) -> Json | None:
     """The measure that the labels select; of several the one with the most sampled tokens."""
     chosen = [m for m in measures if all(m.get(name) == value for name, value in selector.items())]
     if "occurrences" not in selector:
@@ -73,9 +68,10 @@ def unsubtracted(measures: Sequence[Json], selector: Json) -> Json | None:
 def over_seeds(own: Sequence[Json]) -> Json:
     """One measure from that of every seed: `value` is the mean and `se` its standard error, null for one seed.
 
-    The targets of an attack are the same for all seeds, so more seeds do not make their error smaller: `low` and
-    `high` lie as far from the mean as those of a single seed do on average, and 1.96 standard errors over seeds, both
-    in quadrature. `n` and `hits` are sums; `seeds` counts the seeds for which the value is defined.
+    All seeds attack values of the same records, so more seeds do not make their error smaller: `low` and `high` lie as
+    far from the mean as those of a single seed do on average, and the 95 % interval of Student's t over seeds, both in
+    quadrature. `n`, `hits` and the like are those of one seed, on average; `seeds` counts the seeds for which the value
+    is defined.
     """
     defined = [m for m in own if m["value"] is not None]
     values = np.array([m["value"] for m in defined], float)
@@ -83,15 +79,12 @@ def over_seeds(own: Sequence[Json]) -> Json:
     low = high = None
     bounded = [m for m in defined if m["low"] is not None and m["high"] is not None]
     if mean is not None and bounded:
-        spread = _TWO_SIDED * (error or 0.0)
-        low = mean - _reach([m["value"] - m["low"] for m in bounded], spread)
-        high = mean + _reach([m["high"] - m["value"] for m in bounded], spread)
-        if is_rate(own[0]):
-            low, high = max(low, 0.0), min(high, 1.0)
-    counts = {name: sum(m[name] for m in own) for name in ("n", "hits") if all(m.get(name) is not None for m in own)}
+        spread = 0.0 if error is None else student(0.95, len(defined) - 1) * error
+        least, most = _range(own[0])
+        low = max(least, mean - _reach([m["value"] - m["low"] for m in bounded], spread))
+        high = min(most, mean + _reach([m["high"] - m["value"] for m in bounded], spread))
+    counts = {name: _mean([m[name] for m in own]) for name in COUNTS if all(m.get(name) is not None for m in own)}
     numbers = {"value": mean, "se": error, "low": low, "high": high, "interval": own[0].get("interval")}
-    if all("tokens" in m for m in own):
-        counts["tokens"] = round(sum(m["tokens"] for m in own) / len(own))
     if any(m.get("too_few") for m in own):
         counts["too_few"] = True
     return {**labels(own[0]), **numbers, **counts, "seeds": len(defined)}
@@ -106,6 +99,18 @@ def perplexity(utility: Json) -> Json:
     return {
         "measure": "perplexity", "value": value, "low": low, "high": high, "interval": "bootstrap", "n": len(tokens)
     }  # fmt: skip
+
+
+def _range(measure: Json) -> tuple[float, float]:
+    """Between which numbers a measure can lie at all."""
+    if is_rate(measure) or measure["measure"].startswith("auc"):
+        return 0.0, 1.0
+    return (1.0, inf) if measure["measure"] == "perplexity" else (-inf, inf)
+
+
+def _mean(values: Sequence[float]) -> float:
+    mean = sum(values) / len(values)
+    return int(mean) if mean == int(mean) else mean
 
 
 def _reach(distances: Sequence[float], spread: float) -> float:

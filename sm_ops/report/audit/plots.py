@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any
 
+from sm_ops.attacks.measures import is_rate
 from sm_ops.masking.conditions import BASE
-from sm_ops.report.audit.measures import is_rate
 from sm_ops.report.audit.words import in_words
-from sm_ops.report.surprise.labels import label_points
-from sm_ops.report.surprise.plots import COLOURS, _svg
+from sm_ops.report.figures import GREY, svg
+from sm_ops.report.labels import label_points
 
 Json = dict[str, Any]
 
@@ -124,14 +124,14 @@ def _panels(
             lines = figure.axes[0].get_legend_handles_labels()
             figure.legend(*lines, loc="upper left", ncols=5, fontsize=8, columnspacing=1.2)
 
-    svg = _svg(name, title, (width, height), place)
-    return svg if columns == 1 else svg.replace("<svg", '<svg style="max-width:none"', 1)
+    drawn = svg(name, title, (width, height), place)
+    return drawn if columns == 1 else drawn.replace("<svg", '<svg style="max-width:none"', 1)
 
 
 def _look(defence: str, names: Sequence[str]) -> tuple[str, str]:
     """Colour and mark of a defence: by its place among the run's, the same in all figures."""
     if defence == BASE:
-        return COLOURS[BASE], "x"
+        return GREY, "x"
     at = names.index(defence) - 1
     return _CYCLE[at % len(_CYCLE)], _MARKS[at % len(_MARKS)]
 

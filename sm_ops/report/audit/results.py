@@ -16,7 +16,7 @@ from sm_ops.report.audit.measures import headline, key, over_seeds, perplexity, 
 from sm_ops.report.audit.untried import not_tried
 from sm_ops.report.audit.words import CANDIDATES, GOLD, LIMITS, name_of, table_lines
 from sm_ops.report.outputs import Outputs, stage_times
-from sm_ops.report.words import claim_lines
+from sm_ops.report.words import claim_lines, paragraph
 
 FORMAT = "audit-results/1"
 STAGES = (
@@ -85,8 +85,9 @@ def load_results(run: Run, home: Path) -> Json:
 def print_table(results: Json) -> None:
     """The audit on standard output: a row a defence, what it shows in words, what was not tried, what it is not."""
     claimed = claim_lines(results["claims"]) if results["claims"] else ["No two models of this run are compared."]
-    for line in (*table_lines(results), "", *claimed, "", *results["not_tried"], "", *results["limits"]):
-        print(line)
+    print("\n".join(table_lines(results)))
+    for said in (claimed, results["not_tried"], results["limits"]):
+        print("", *(line for sentence in said for line in paragraph(sentence)), sep="\n")
 
 
 def _ordered(config: Json) -> tuple[Json, Json]:

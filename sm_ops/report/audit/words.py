@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sm_ops.report.audit.measures import is_rate
-from sm_ops.report.words import DASH, count, decimal, text_table
+from sm_ops.attacks.measures import at_ceiling, is_rate
+from sm_ops.report.words import DASH, bound, count, decimal, text_table
 
 Json = dict[str, Any]
 
@@ -45,11 +45,17 @@ def shown(measure: Json | None) -> str:
 
 
 def tried(measure: Json | None, with_n: bool) -> str:
-    """A measure, of how many it is one where that is asked for, and whether these are too few."""
+    """A measure, of how many it is one where that is asked for, and what else one has to know of it."""
     told = shown(measure)
     if measure is not None and with_n and measure.get("n") is not None:
-        told += f" of {count(measure['n'])}"
-    return f"{told} (too few others)" if measure is not None and measure.get("too_few") else told
+        told += f" of {plain(measure['n'])}"
+    return f"{told} ({said})" if measure is not None and (said := _caveat(measure)) else told
+
+
+def _caveat(measure: Json) -> str | None:
+    if measure.get("too_few"):
+        return "too few others"
+    return "the most it can be" if at_ceiling(measure) else None
 
 
 def _form(measure: Json) -> tuple[float, int, str]:
@@ -87,7 +93,7 @@ def _title(each: Json) -> str:
 def cells(row: Json) -> tuple[str, ...]:
     """One row of the leakage table, in the order of `header`."""
     leakage = map(shown, row["leakage"].values())
-    return row["defence"], shown(row["perplexity"]), decimal(row["epsilon"], digits=2), *leakage
+    return row["defence"], shown(row["perplexity"]), bound(row["epsilon"]), *leakage
 
 
 def table_lines(results: Json) -> list[str]:

@@ -239,9 +239,9 @@ def _budget(results: Json, config: Json) -> str:
     ]
     table = html_table(("condition", f"exact within {largest}", "expected, closed form"), rows)
     note = (
-        "The attacker gets the first three quarters of a value and samples the rest. A hit is approximate within an "
-        "edit distance of 0.35 of the hidden length. The closed form, the mean of 1 - (1 - p)^b over canaries, needs "
-        "no sampling. Intervals of every budget are in curve.csv."
+        "The attacker gets the first three quarters of a value's tokens and samples the rest. A hit is approximate "
+        "within an edit distance of 0.35 of the hidden length. The closed form, the mean of 1 - (1 - p)^b over "
+        "canaries, needs no sampling. Intervals of every budget are in curve.csv."
     )
     return section("The attacker's budget", figure(budget_svg(results), note), table)
 

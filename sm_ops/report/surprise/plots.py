@@ -2,54 +2,29 @@
 
 from __future__ import annotations
 
-import io
-import re
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Any
 
 from sm_ops.evaluation.frontier import family
 from sm_ops.masking.conditions import BASE, variant
-from sm_ops.report.surprise.labels import label_ends, label_lines, label_points
+from sm_ops.report.figures import FAINT, GREY, INK, svg
+from sm_ops.report.labels import label_ends, label_lines, label_points
 from sm_ops.report.words import percent, share
 
 Json = dict[str, Any]
 
-INK, FAINT = "#222222", "#8a8a8a"
 COLOURS = {  # Okabe and Ito's palette: apart from each other for every kind of colour vision
     "SM": "#0072b2",
     "unmasked": "#d55e00",
     "random": "#b87700",
     "goldfish": "#b0568f",
     "oracle": "#009e73",
-    "base": "#666666",
+    "base": GREY,
 }
 MARKS = {"SM": "o", "unmasked": "s", "random": "^", "goldfish": "D", "oracle": "*", "base": "x"}
 OTHER_COLOUR, OTHER_MARK = "#3b8fb8", "P"
 """Of baselines that have none of their own."""
 
-_STYLE: Any = {
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 10,
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": FAINT,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "grid.color": "#e8e8e8",
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-    "legend.borderaxespad": 0,
-    "legend.handletextpad": 0.4,
-}
-_FONTS = "'DejaVu Sans',Verdana,Arial,sans-serif"
-_WIDTH = 640  # in pixels, where no style sheet says otherwise
-_REFERENCE = r'(?:(?<=url\()|(?<=href="))#([\w-]+)'
 _ABOVE = {"loc": "lower left", "bbox_to_anchor": (0, 1.02), "ncols": 3, "columnspacing": 1.0, "handlelength": 1.2}
 
 
@@ -69,7 +44,7 @@ def frontier_svg(results: Json) -> str:
         axes.set(xlabel="held-out NLL, nats per token (left is better)", ylim=(-4, 104))
         axes.set_ylabel("canaries extracted, % (down is better)")
 
-    return _svg("frontier", "Leakage against utility by condition", (5.0, 4.2), draw, above=0.35)
+    return svg("frontier", "Leakage against utility by condition", (5.0, 4.2), draw, above=0.35)
 
 
 def coverage_svgs(results: Json) -> tuple[str, str]:
@@ -89,8 +64,8 @@ def coverage_svgs(results: Json) -> tuple[str, str]:
 
     size = (4.6, 3.4)
     return (
-        _svg("coverage", "Extraction by target coverage", size, extraction),
-        _svg("utility", "Held-out NLL by collateral masking rate", size, utility),
+        svg("coverage", "Extraction by target coverage", size, extraction),
+        svg("utility", "Held-out NLL by collateral masking rate", size, utility),
     )
 
 
@@ -112,7 +87,7 @@ def histogram_svg(histogram: Json, points: Sequence[Json]) -> str:
         axes.margins(y=0.35)  # room for the legend above the bars
         axes.legend(loc="upper left")
 
-    return _svg("histogram", "Scores of target and of other tokens", (5.0, 3.2), draw, above=0.5)
+    return svg("histogram", "Scores of target and of other tokens", (5.0, 3.2), draw, above=0.5)
 
 
 def budget_svg(results: Json) -> str:
@@ -133,7 +108,7 @@ def budget_svg(results: Json) -> str:
         ends = [(points[-1]["budget"], _rate(points[-1]), name, _colour(name)) for name, points in curves.items()]
         label_ends(axes, ends, apart=6.5)
 
-    return _svg("budget", "Extraction by the attacker's budget", (5.0, 3.4), draw, right=0.95)
+    return svg("budget", "Extraction by the attacker's budget", (5.0, 3.4), draw, right=0.95)
 
 
 def _points(
@@ -206,40 +181,3 @@ def _attacked(row: Json) -> bool:
 
 def _measured(row: Json) -> bool:
     return _attacked(row) and row["nll"] is not None
-
-
-def _svg(
-    name: str,
-    label: str,
-    size: tuple[float, float],
-    draw: Callable[[Any], None],
-    above: float = 0.12,
-    right: float = 0.1,
-) -> str:
-    """Let `draw` fill the axes of a figure, and give the SVG element for a page.
-
-    In inches: `size`, and what is left free `above` the axes and to the `right` of them.
-    """
-    import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    width, height = size
-    stream = io.StringIO()
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
-        figure = Figure(figsize=size)
-        canvas = FigureCanvasSVG(figure)
-        draw(figure.add_axes((0.8 / width, 0.5 / height, 1 - (0.8 + right) / width, 1 - (0.5 + above) / height)))
-        undated = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        canvas.print_svg(stream, metadata=undated)
-    return _inline(stream.getvalue(), name, label)
-
-
-def _inline(svg: str, name: str, label: str) -> str:
-    """The bare element: no header, no fixed height, no ids but those referred to, and these unique in a page."""
-    svg = re.sub(r"<!--.*?-->\s*", "", svg[svg.index("<svg") :].strip(), flags=re.DOTALL)
-    used = set(re.findall(_REFERENCE, svg))
-    svg = re.sub(r' id="([^"]+)"', lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", svg)
-    svg = re.sub(_REFERENCE, lambda found: f"#{name}-{found[1]}", svg)
-    svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2).replace("'DejaVu Sans'", _FONTS)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(label)}" width="{_WIDTH}"', 1)

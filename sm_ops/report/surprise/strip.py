@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-INK = "#222222"
+from sm_ops.report.figures import INK
+
 OUTLINE = "#d55e00"
 SCALE = ((238, 240, 242), (0, 68, 136))
 """From nothing to the most, as red, green and blue."""

@@ -20,12 +20,13 @@ from sm_ops.core.fs import canonical_json, content_hash, sha256
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored, Tokens
 from sm_ops.scoring import prefix_cache
+from sm_ops.scoring.arithmetic import pick_device, pick_dtype, positive
 from sm_ops.scoring.forward import FALLBACK_TOKENS, Forward
-from sm_ops.scoring.hub import check_reachable, not_found
+from sm_ops.scoring.hub import causal_model, damaged, reading
 from sm_ops.scoring.plan import Batch, Plan, Progress
 from sm_ops.scoring.reference import run_plan
 from sm_ops.scoring.scores import Source
-from sm_ops.scoring.tokenize import encode, load_tokenizer, prefix_id, tokenize_all, tokenizer_hash
+from sm_ops.scoring.tokenize import backend, encode, load_tokenizer, prefix_id, tokenize_all, tokenizer_hash
 
 if TYPE_CHECKING:
     import torch
@@ -70,14 +71,17 @@ def located(settings: Any) -> tuple[Any, Weights]:
     from transformers import AutoConfig
 
     name = str(settings.model)
-    check_reachable(name, settings.revision)
-    try:
-        tokenizer = load_tokenizer(name, settings.revision)
+    device, dtype = pick_device(settings.device), pick_dtype(settings.dtype)
+    threads = positive("threads", settings.threads)
+    if settings.token_budget is not None:
+        positive("token_budget", settings.token_budget)
+    tokenizer = load_tokenizer(name, settings.revision)
+    with reading(name):
         config: Any = AutoConfig.from_pretrained(name, revision=settings.revision or "main")
-    except (OSError, ValueError) as error:
-        raise not_found(name, error) from None
-    device = _device(settings.device)
-    return tokenizer, Weights(name, settings.revision, settings.dtype, device, settings.threads, config)
+    known = getattr(config.get_text_config(), "vocab_size", None)
+    if known is not None and backend(tokenizer).get_vocab_size(with_added_tokens=False) > known:
+        raise damaged(name)
+    return tokenizer, Weights(name, settings.revision, dtype, device, threads, config)
 
 
 @dataclass(frozen=True)
@@ -94,16 +98,9 @@ class Weights:
     def load(self) -> Any:
         """The model in evaluation mode on its device; torch's thread count is set for the whole process."""
         import torch
-        from transformers import AutoModelForCausalLM
 
         torch.set_num_threads(self.threads)
-        try:
-            model: Any = AutoModelForCausalLM.from_pretrained(
-                self.name, revision=self.revision or "main", dtype=self.dtype
-            )
-        except (OSError, ValueError) as error:
-            raise not_found(self.name, error) from None
-        return model.to(self.device).eval()
+        return causal_model(self.name, self.revision, dtype=self.dtype).to(self.device)
 
 
 def fixed_head(
@@ -253,12 +250,6 @@ def _leading_control(tokenizer: Any, head: Sequence[int]) -> int | None:
     """The prefix token that a head begins with; a head without one begins with plain text, or is empty."""
     added = tokenizer.added_tokens_decoder
     return head[0] if head and head[0] in added and added[head[0]].special else None
-
-
-def _device(name: str) -> str:
-    import torch
-
-    return ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
 
 
 def _arithmetic(model: Any) -> dict[str, str | int]:

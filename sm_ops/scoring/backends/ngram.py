@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from sm_ops.core.fs import write_atomic, write_json
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored
 from sm_ops.scoring.grid import to_grid
+from sm_ops.scoring.hub import damaged
 from sm_ops.scoring.plan import Progress
 from sm_ops.scoring.scores import Source
 from sm_ops.scoring.tokenize import encode, tokenize_all, tokenizer_hash, untrim
@@ -77,14 +79,19 @@ def load(settings: Any) -> NGramReference:
             "model-not-found",
             f"{settings.model!r} is no n-gram folder (ngram.json, counts.npz, tokenizer.json); fit one first.",
         ) from None
+    except Exception:  # tokenizers raises no other class
+        raise damaged(str(settings.model)) from None
     if config.get("sm_ops_format") != FORMAT:
         raise InputError(
             "unknown-format",
             f"{settings.model!r} has format {config.get('sm_ops_format')!r}, this version reads {FORMAT!r}; refit it.",
         )
     untrim(tokenizer)
-    with np.load(io.BytesIO(counts)) as arrays:
-        levels = [(arrays[f"keys{k}"], arrays[f"counts{k}"]) for k in range(1, config["order"] + 1)]
+    try:
+        with np.load(io.BytesIO(counts)) as arrays:
+            levels = [(arrays[f"keys{k}"], arrays[f"counts{k}"]) for k in range(1, config["order"] + 1)]
+    except (ValueError, KeyError, OSError, EOFError, BadZipFile):
+        raise damaged(str(settings.model)) from None
     model = NGram(config["vocab_size"], tuple(levels))
     return NGramReference(model, tokenizer, folder.resolve().name, hashlib.sha256(counts).hexdigest())
 

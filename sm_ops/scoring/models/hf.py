@@ -28,6 +28,10 @@ _TIES = 16
 """Logits that are taken beside the k largest, for what ties with the last of these: bfloat16 has many ties."""
 
 
+DEFAULTS = {"revision": None, "dtype": "float32", "device": "auto", "threads": 1, "token_budget": None}
+"""What `load` reads beside the model's name."""
+
+
 def load(settings: Any) -> HFModel:
     """The model that `settings` names, in evaluation mode on its device.
 

@@ -23,7 +23,8 @@ NUMBERS = 1_000_000
 """Log probabilities of one answer at most (one context has a whole vocabulary of them): about 20 MB of JSON."""
 NORMALISED = 1e-3
 """How far the probabilities of a context may be from 1 in sum."""
-TIMEOUT = 60.0
+DEFAULTS = {"timeout": 60.0}
+"""What `load` reads beside the address: seconds for one answer."""
 
 
 def load(settings: Any) -> ServiceModel:
@@ -31,15 +32,15 @@ def load(settings: Any) -> ServiceModel:
 
     Reads `settings.timeout` (seconds for one answer) where it is given.
     """
-    return ServiceModel(str(settings.model), getattr(settings, "timeout", TIMEOUT))
+    return ServiceModel(str(settings.model), getattr(settings, "timeout", DEFAULTS["timeout"]))
 
 
 class ServiceModel(LanguageModel):
     """A model that is asked over HTTP. Every failure is an `InputError`, none of which repeats a text or an answer."""
 
-    def __init__(self, url: str, timeout: float = TIMEOUT) -> None:
+    def __init__(self, url: str, timeout: float = DEFAULTS["timeout"]) -> None:
         """Ask what the model is; `timeout` is in seconds, for each answer."""
-        if not isinstance(timeout, int | float) or not timeout > 0:
+        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < float("inf"):
             raise InputError("bad-timeout", "The service's timeout must be a positive number of seconds.")
         if urlsplit(url).scheme not in ("http", "https"):
             raise InputError("bad-service", "The service's address must begin with http:// or https://.")

@@ -33,18 +33,17 @@ class OwnCorpus:
         config = yaml.safe_load(SMALLEST_AUDIT.read_text())
         config["data"] = {"corpus": "records", "path": str(self.path), "public_documents": 4}
         config["classes"] = ["PERSON"]
-        config["defences"] = {"undefended": {}, "scrubbed": {"scrub": True}}
         self.config = folder / "own.yaml"
         self.config.write_text(yaml.safe_dump(config))
 
     def _row(self, random: Random, number: int) -> dict:
-        """A name is labelled; what the sentence says besides is not, and may be seen as little."""
+        """A name is labelled; what the sentence says besides is not, and may be seen as little. One is said twice."""
         lines, spans, start = [], [], 0
-        for frame in _FRAMES:
-            named, besides = _value(random), _value(random)
-            self.values += [named, besides]
+        said = [(frame, _value(random), _value(random)) for frame in _FRAMES]
+        self.values += [value for _, *values in said for value in values]
+        for frame, named, besides in (*said, said[0]):
             lines.append(frame.format(named, besides))
             begin = start + lines[-1].index(named)
             spans.append({"start": begin, "end": begin + len(named), "label": "PERSON"})
-            start += len(lines[-1]) + 1
-        return {"id": f"doc-{number}", "text": "\n".join(lines), "group": f"author-{number}", "spans": spans}
+            start += len(lines[-1]) + 2
+        return {"id": f"doc-{number}", "text": "\n\n".join(lines), "group": f"author-{number}", "spans": spans}
