@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from sm_ops.core.errors import InputError
-from sm_ops.scoring.tokenize import load_tokenizer, separator_id
-from sm_ops.steps._base import base_location
+from sm_ops.scoring.tokenize import separator_id
+from sm_ops.steps._base import base_location, base_tokenizer
 from sm_ops.training import lora, models, packing
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def tokenizer_and_model(settings: Settings, context: Context, seed: int) -> tuple[Any, Any]:
     """The base model ready to be tuned: whole in float32, or behind adapters in the dtype of `train`."""
     train, where = settings.train, base_location(settings, context)
-    tokenizer = load_tokenizer(where, settings.base.revision)
+    tokenizer = base_tokenizer(settings, context)
     dtype = train.dtype if train.method == "lora" else "float32"  # AdamW's small steps vanish in bf16 weights
     model = models.load(where, settings.base.revision, dtype)
     torch.manual_seed(seed)

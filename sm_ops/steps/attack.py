@@ -10,8 +10,7 @@ from sm_ops.attacks.material import Material
 from sm_ops.core import fs, registry
 from sm_ops.core.seeds import derive
 from sm_ops.scoring.models.hf import HFModel
-from sm_ops.scoring.tokenize import load_tokenizer
-from sm_ops.steps._base import base_location
+from sm_ops.steps._base import base_tokenizer
 from sm_ops.steps._models import measured_model
 from sm_ops.steps._splits import read_canaries
 
@@ -30,7 +29,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     """Outcomes by canary, as numbers; never a continuation."""
     attack = settings.attack
     torch.set_num_threads(attack.threads)
-    tokenizer = load_tokenizer(base_location(settings, context))
+    tokenizer = base_tokenizer(settings, context)
     model = HFModel(measured_model(settings, context, attack.device), tokenizer)
     material = Material(records=(), canaries=read_canaries(context.inputs["canaries"]))
     rows = registry.load("attack", attack.name).run(model, material, attack, derive(settings.seed, "attack"))

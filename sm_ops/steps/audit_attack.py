@@ -13,8 +13,7 @@ from sm_ops.core import fs
 from sm_ops.core.seeds import derive
 from sm_ops.detectors.taggers import load_tagger
 from sm_ops.scoring.models.hf import HFModel
-from sm_ops.scoring.tokenize import load_tokenizer
-from sm_ops.steps._base import base_location
+from sm_ops.steps._base import base_location, base_tokenizer
 from sm_ops.steps._models import measured_model
 from sm_ops.steps._splits import read_split
 from sm_ops.training import models
@@ -30,7 +29,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     """Outcomes as rows of names and numbers, never a string of the data."""
     torch.set_num_threads(settings.probe.threads)
     ((name, chosen),) = settings.attack.plain().items()
-    tokenizer = load_tokenizer(base_location(settings, context), settings.base.revision)
+    tokenizer = base_tokenizer(settings, context)
     members, others = (read_split(context.inputs[split]) for split in ("train", "others"))
     material = Material(
         records=members,

@@ -22,8 +22,8 @@ from sm_ops.masking.scrubbing import scrub
 from sm_ops.masking.targets import target_tokens
 from sm_ops.metrics import confusion
 from sm_ops.scoring.backends.hf import HFReference, fixed_head
-from sm_ops.scoring.tokenize import load_tokenizer, tokenize_all
-from sm_ops.steps._base import base_location
+from sm_ops.scoring.tokenize import tokenize_all
+from sm_ops.steps._base import base_location, base_tokenizer
 from sm_ops.steps._splits import read_split
 from sm_ops.training import masked, models
 
@@ -49,7 +49,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     if defence.scrub:
         records, prepared["scrubbed"] = scrub(records)
         validation, _ = scrub(validation)
-    tokenizer = load_tokenizer(base_location(settings, context), settings.base.revision)
+    tokenizer = base_tokenizer(settings, context)
     tokens = tokenize_all(records, tokenizer)
     targets = [_attacked(split, settings.classes) for split in (records, labelled)]
     masks, told = _masks(settings, context, tokenizer, targets[0], tokens, targets[1])

@@ -9,8 +9,7 @@ from sm_ops.calibration import categories, judge
 from sm_ops.calibration.sample import sample
 from sm_ops.core import fs
 from sm_ops.masking.conditions import operating_points
-from sm_ops.scoring.tokenize import load_tokenizer
-from sm_ops.steps._base import base_location
+from sm_ops.steps._base import base_tokenizer
 from sm_ops.steps._masking import Labelled, labelled, scores_of
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 def run(settings: Settings, context: Context) -> Numbers:
     """Calibrate every reference that was scored; the one that `masking.reference` names decides."""
-    data = labelled(context.inputs["calibration"], load_tokenizer(base_location(settings, context)))
+    data = labelled(context.inputs["calibration"], base_tokenizer(settings, context))
     references = {
         name.partition("/")[2]: _calibrate(settings.masking, data, path)
         for name, path in context.inputs.items()

@@ -10,8 +10,7 @@ import torch
 from sm_ops.core import fs
 from sm_ops.core.errors import InputError
 from sm_ops.scoring.backends.hf import HFReference, fixed_head
-from sm_ops.scoring.tokenize import load_tokenizer
-from sm_ops.steps._base import base_location
+from sm_ops.steps._base import base_tokenizer
 from sm_ops.steps._models import measured_model
 from sm_ops.steps._splits import read_split
 
@@ -25,7 +24,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     evaluate = settings.evaluate
     torch.set_num_threads(evaluate.threads)
     model = measured_model(settings, context, evaluate.device)
-    tokenizer = load_tokenizer(base_location(settings, context))
+    tokenizer = base_tokenizer(settings, context)
     scorer = HFReference(model, tokenizer, fixed_head(tokenizer), evaluate.token_budget)
     sums, counts = [], []
     for scored in scorer.score(read_split(context.inputs["utility"]), progress=context.progress):

@@ -47,7 +47,7 @@ def _train_further(settings: Settings, clean: list[Record], context: Context) ->
 
     base, reference = settings.base, settings.reference
     where = str(context.inputs.get("base", reference.model or base.name))
-    tokenizer = load_tokenizer(where)
+    tokenizer = load_tokenizer(where, reference.revision)
     model = models.load(where, reference.revision)
     width = min(base.context, getattr(model.config, "max_position_embeddings", base.context))
     separator = separator_id(tokenizer)

@@ -21,8 +21,7 @@ from sm_ops.masking.outcome import mask_records
 from sm_ops.masking.procedure import mask_downstream
 from sm_ops.masking.targets import target_tokens
 from sm_ops.metrics import confusion
-from sm_ops.scoring.tokenize import load_tokenizer
-from sm_ops.steps._base import base_location
+from sm_ops.steps._base import base_tokenizer
 from sm_ops.steps._masking import Labelled, labelled, scores_of
 from sm_ops.steps._splits import read_canaries
 from sm_ops.training import masked
@@ -48,7 +47,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     """Masks are shared by all training seeds; a rule that validation found unsuitable stops the run here."""
     masking = settings.masking
     calibration = _calibration(masking, context.inputs["calibration"])
-    data = labelled(context.inputs["train"], load_tokenizer(base_location(settings, context)))
+    data = labelled(context.inputs["train"], base_tokenizer(settings, context))
     scored = scores_of(context.inputs["scores"], data.records)
     levels = _levels(masking, calibration, data)
     conditions = _conditions(masking, levels, data, scored)

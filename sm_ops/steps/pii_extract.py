@@ -10,8 +10,7 @@ from sm_ops.pii.extractor.infer import extract
 from sm_ops.pii.extractor.loading import load_base, load_tuned
 from sm_ops.pii.rows import parse_flag, parse_rows
 from sm_ops.pii.text import normalise_source
-from sm_ops.scoring.tokenize import load_tokenizer
-from sm_ops.steps._base import base_location
+from sm_ops.steps._base import base_location, base_tokenizer
 from sm_ops.steps._documents import read_rows, write_rows
 from sm_ops.training.models import pick_device
 
@@ -25,7 +24,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     chosen, where = settings.extract, base_location(settings, context)
     torch.set_num_threads(chosen.threads)
     documents = read_rows(context.inputs["test"])
-    tokenizer = load_tokenizer(where, settings.base.revision)
+    tokenizer = base_tokenizer(settings, context)
     if folder := context.inputs.get("model"):
         model = load_tuned(folder, where, settings.base, chosen.dtype)
     else:

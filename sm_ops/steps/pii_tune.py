@@ -9,8 +9,7 @@ import torch
 from sm_ops.core.seeds import derive
 from sm_ops.pii.extractor.loading import load_base
 from sm_ops.pii.extractor.tune import tune, validation_loss
-from sm_ops.scoring.tokenize import load_tokenizer
-from sm_ops.steps._base import base_location
+from sm_ops.steps._base import base_location, base_tokenizer
 from sm_ops.steps._documents import read_rows
 from sm_ops.training import models
 
@@ -24,7 +23,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     chosen, where = settings.tune, base_location(settings, context)
     torch.set_num_threads(chosen.threads)
     train, validation = (read_rows(context.inputs[split]) for split in ("train", "validation"))
-    tokenizer = load_tokenizer(where, settings.base.revision)
+    tokenizer = base_tokenizer(settings, context)
     dtype = chosen.dtype if chosen.method == "lora" else "float32"  # AdamW's small steps vanish in bf16 weights
     model = load_base(where, settings.base, dtype)
     seed = derive(settings.seed, "pii_tune")

@@ -8,8 +8,8 @@ import torch
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.seeds import derive
-from sm_ops.scoring.tokenize import load_tokenizer, separator_id
-from sm_ops.steps._base import base_location
+from sm_ops.scoring.tokenize import separator_id
+from sm_ops.steps._base import base_location, base_tokenizer
 from sm_ops.training import interventions, lora, masked, models, packing, tiny, trainer
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     """Train and save the model (or the adapter). The seed draws the order of the data and all that is random."""
     train, base = settings.train, settings.base
     where = base_location(settings, context)
-    tokenizer = load_tokenizer(where)
+    tokenizer = base_tokenizer(settings, context)
     separator = separator_id(tokenizer)
     seed = derive(settings.seed, "train")
     torch.manual_seed(seed)

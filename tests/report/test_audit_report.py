@@ -65,9 +65,9 @@ def measure(attack: str, value: float | None, half: float = 0.02, **other: Any) 
     return {**registry.load("attack", attack).HEADLINE, "value": value, **ends, **counted, **other}
 
 
-def measures(name: str, shift: float) -> dict[str, Any]:
-    recall, auc = RECALL[name] + shift, AUC[name] + shift
-    size = {"tokens": 1000 + len(name)}  # every model ends its texts elsewhere
+def measures(name: str, number: int) -> dict[str, Any]:
+    recall, auc = RECALL[name] + 0.01 * number, AUC[name] + 0.01 * number
+    size = {"tokens": 1000 + len(name) + number}  # every model ends its texts elsewhere
     extraction = [
         *(measure("extraction", recall / 8, occurrences=bucket, **size) for bucket in ("1", "2", "3-4")),
         measure("extraction", recall, **size),
@@ -124,7 +124,7 @@ def make(
         fake.add(f"audit_prepare@{name}", {"prepared.json": prepared})
     for number, seed in enumerate(seeds):
         for name in ("base", *settings["defences"]):
-            found = measures(name, 0.01 * number)
+            found = measures(name, number)
             if change is not None:
                 change(name, found)
             fake.add(f"audit_measure@{name}-{seed}", {"measures.json": found})

@@ -18,7 +18,7 @@ LABELS = (
     "draw",
 )  # fmt: skip
 """What says which measure one is; `samples` is its place on the curve of sample sizes ("2/4")."""
-COUNTS = ("n", "hits", "tokens", "ceiling")
+COUNTS = ("n", "hits", "ceiling")
 PLAIN = ("unsubtracted", "none")
 """Variants that leave nothing out for what the model before fine-tuning does."""
 
@@ -84,6 +84,8 @@ def over_seeds(own: Sequence[Json]) -> Json:
         low = max(least, mean - _reach([m["value"] - m["low"] for m in bounded], spread))
         high = min(most, mean + _reach([m["high"] - m["value"] for m in bounded], spread))
     counts = {name: _mean([m[name] for m in own]) for name in COUNTS if all(m.get(name) is not None for m in own)}
+    if all("tokens" in m for m in own):
+        counts["tokens"] = round(_mean([m["tokens"] for m in own]))
     numbers = {"value": mean, "se": error, "low": low, "high": high, "interval": own[0].get("interval")}
     if any(m.get("too_few") for m in own):
         counts["too_few"] = True
