@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from attacks.small_models import MarkovLanguageModel, PatternTagger, rows
+from cases.small_models import MarkovLanguageModel, PatternTagger, rows
 
 from sm_ops.attacks import exact
 from sm_ops.attacks.exact import MarkovModel

@@ -7,7 +7,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from attacks.small_models import rows
+from cases.small_models import rows
 
 from sm_ops.attacks.exact import (
     MarkovModel,

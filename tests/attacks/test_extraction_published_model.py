@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from attacks.small_models import PatternTagger
+from cases.small_models import PatternTagger
 
 from sm_ops.attacks import exact
 from sm_ops.attacks.material import Material

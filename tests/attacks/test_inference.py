@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
-from attacks.small_models import MarkovLanguageModel, rows
+from cases.small_models import MarkovLanguageModel, rows
 
 from sm_ops.attacks import candidate_sets
 from sm_ops.attacks.exact import MarkovModel

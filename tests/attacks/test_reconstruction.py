@@ -7,7 +7,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
-from attacks.small_models import MarkovLanguageModel, PatternTagger, rows
+from cases.small_models import MarkovLanguageModel, PatternTagger, rows
 
 from sm_ops.attacks import slots
 from sm_ops.attacks.exact import MarkovModel

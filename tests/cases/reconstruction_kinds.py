@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from attack_kinds import model_of
-from attacks.small_models import MarkovLanguageModel
+from small_models import MarkovLanguageModel
 
 from sm_ops.attacks import candidate_sets, guesses
 from sm_ops.scoring.candidates import rank
