@@ -75,7 +75,7 @@ def run(audit: Audit, progress: Progress = lambda task: nullcontext(lambda done,
     baseline = None if audit.baseline is None else models.load(audit.baseline)
     shadows = [Shadow(models.load(name), ids) for name, ids in seen]
     material = replace(material, shadows=shadows, fill=_filler(audit.fill))
-    check_lengths(audit.attacks, model)
+    check_lengths(audit.attacks, model.context, len(model.prefix))
     done = {}
     for name, attack in attacks.items():
         chosen, seed = audit.attacks[name], derive(audit.seed, "attack", name)

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from sm_ops.attacks.running import check_lengths
 from sm_ops.core import registry
 from sm_ops.core.records import Record
 from sm_ops.core.settings import Settings
@@ -40,6 +41,7 @@ def check(config: dict[str, Any]) -> Facts:
     facts["model"], facts["lora"], facts["trial"] = {"name": settings.base.name, "class": None}, None, None
     if shape is not None:
         facts["model"], facts["lora"] = model_facts(settings, shape)
+        check_lengths(config["attacks"], facts["model"]["positions"], before=1)
         facts["trial"] = _trial(config, shape)
     return facts
 

@@ -27,13 +27,16 @@ def run_attack(
         raise InputError(error.code, f"{name}: {error.hint}") from None
 
 
-def check_lengths(attacks: Mapping[str, Mapping[str, Any]], model: LanguageModel) -> None:
-    """Refuse at once what an attack would refuse when its turn comes: texts longer than the model's context."""
+def check_lengths(attacks: Mapping[str, Mapping[str, Any]], positions: int, before: int) -> None:
+    """Refuse at once what an attack would refuse when its turn comes: texts that do not fit the model's positions.
+
+    `before` counts the tokens that stand before every text.
+    """
     for name, settings in attacks.items():
         length = settings.get("length", 0)
-        if len(model.prefix) + length > model.context:
+        if before + length > positions:
             raise InputError(
                 "length-too-long",
-                f"{name}.length is {length} tokens, but the model has {model.context} positions, of which "
-                f"{len(model.prefix)} before the text; lower it.",
+                f"{name}.length is {length} tokens, but the model has {positions} positions, of which {before} before "
+                "the text; lower it.",
             )
