@@ -9,6 +9,7 @@ from sm_ops.attacks.public import settings_on_public
 from sm_ops.core.fetched import place
 from sm_ops.core.home import home_folder
 from sm_ops.core.stage import Step
+from sm_ops.masking.conditions import BASE
 from sm_ops.plans.steps import make_step, outputs_of
 from sm_ops.stages import (
     AUDIT_ATTACK,
@@ -21,7 +22,6 @@ from sm_ops.stages import (
     EVALUATE,
 )
 
-BASE = "base"
 OWN_TUNING = ("epochs", "batch_size", "learning_rate")
 """What `private` may set for itself; null is as in `train`."""
 

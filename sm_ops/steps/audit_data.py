@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from sm_ops.core.settings import Settings
     from sm_ops.core.stage import Context, Numbers
 
-GENERATED = 60
 SPLITS = ("train", "others", "validation")
 
 
@@ -52,13 +51,14 @@ def run(settings: Settings, context: Context) -> Numbers:
 def _reading(data: Settings) -> Any:
     """The corpus's documents, and how many were left out by reason once they are read."""
     if data.corpus == "court":
-        return _court(data.documents or GENERATED, data.seed, "members")
+        return _court(data.documents, data.seed, "members")
     return registry.load("corpus", data.corpus).read(data.path)
 
 
-def _court(documents: int, seed: int, cast: str) -> Any:
-    """Generated documents; those of another cast share no name with these."""
-    return registry.load("corpus", "court").read(None, {"documents": documents, "seed": seed, "cast": cast})
+def _court(documents: int | None, seed: int, cast: str) -> Any:
+    """Generated documents, as many as is usual for None; those of another cast share no name with these."""
+    number = {} if documents is None else {"documents": documents}
+    return registry.load("corpus", "court").read(None, {"seed": seed, "cast": cast, **number})
 
 
 def _public_cases(data: Settings) -> list[Record]:

@@ -54,6 +54,7 @@ def test_the_twin_with_the_official_codes_settings(called):
         ("tagger=spacy+regexx", "regex"),
         ("defences.masked.private=true", "private defence"),
         ("data.shares=[0.9,0.9,0.1]", "shares"),
+        ("data.public_documents=0", "public_documents is 0"),
         ("attacks.extraction.length=256", "extraction.length is 256 tokens, but the model has 256 positions"),
     ],
 )

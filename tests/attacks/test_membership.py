@@ -105,6 +105,16 @@ def test_a_sentence_of_both_sides_is_left_out_and_counted():
     assert (told["hits"], told["n"]) == (6, 36 + 36 + 6)
 
 
+def test_of_drawn_sentences_those_of_both_sides_are_counted_among_the_drawn():
+    shared = [Record(f"o{n}", text=each.content) for n, each in enumerate(MEMBERS[:6])]  # half of either side
+    settings = SimpleNamespace(sentences=30)
+    rows = attack(Material(records=MEMBERS, others=[*shared, *OTHERS[6:]]), settings=settings)
+    both = "its text is among members and others"
+    told = only(membership.summary(rows, None, settings), measure="left_out", variant=both)
+    assert told["n"] == len(rows) == 60
+    assert told["low"] < 0.5 < told["high"]
+
+
 def test_a_sentence_without_a_scored_token_is_left_out():
     model = CountingModel(CHARACTERS, bos=False)
     rows = attack(Material(records=[Record("m", text="A. Ab c.")], others=[Record("o", text="Q\nxyz")]), model)

@@ -71,12 +71,12 @@ def run(
     members, others = (sentences_of(side, material.attacked) for side in (material.records, material.others))
     occurrences = Counter(each.text for each in members)
     both = occurrences.keys() & {each.text for each in others}
-    chosen = [
+    drawn = [
         (member, each)
         for member, sentences in ((True, members), (False, others))
-        for each in _drawn([one for one in sentences if one.text not in both], settings.sentences, seed)
+        for each in _drawn(sentences, settings.sentences, seed)
     ]
-    left = [(member, one) for member, own in ((True, members), (False, others)) for one in own if one.text in both]
+    chosen, left = ([pair for pair in drawn if (pair[1].text in both) == out] for out in (False, True))
     texts = list(dict.fromkeys(each.text for _, each in chosen))
     phi, tokens = _phi(model, texts, progress)
     shadows = [_phi(shadow.model, texts, progress)[0] for shadow in material.shadows]

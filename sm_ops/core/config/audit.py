@@ -179,6 +179,8 @@ class AuditPipeline(Section):
         for name in tagger:
             if name not in members("detector"):
                 raise ValueError(f"tagger: there is no detector {name!r}; {did_you_mean(name, members('detector'))}")
+        if self.base.name is None and not self.data.public_documents:
+            raise ValueError("data.public_documents is 0, but the base model learns them; raise it, or set base.name")
         if any(each.mask != "none" and each.private for each in self.defences.values()):
             raise ValueError("a private defence learns every token of its records; leave its mask at none")
         return self
