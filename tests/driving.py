@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from processes import arguments, living
+
 from sm_ops.core import fs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -86,16 +88,8 @@ def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
 
 def workers_of(home: Path) -> list[int]:
     """Process ids of living workers over a home."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            arguments = (entry / "cmdline").read_bytes().split(b"\0")
-            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            continue
-        if b"sm_ops.core.worker" in arguments and str(home).encode() in arguments and state != "Z":
-            found.append(int(entry.name))
-    return found
+    commands = ((pid, arguments(pid)) for pid in living())
+    return [pid for pid, command in commands if "sm_ops.core.worker" in command and str(home) in command]
 
 
 def is_making(home: Path, stage: str) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from driving import wait_for, workers_of
+from processes import alive
 from toy_stages import HERE, VALUE, step
 
 from sm_ops.core.errors import BugError, InputError
@@ -92,13 +93,6 @@ def test_closing_ends_workers_and_their_children(store):
     thread.join(10)
     assert len(failures) == 1
     wait_for(lambda: not alive(child), 5)
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_a_closed_pool_starts_nothing(store):

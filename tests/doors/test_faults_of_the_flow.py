@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from doors import SMALLEST, call, environment, sm_ops
+from processes import arguments, living, variables
 
 pytestmark = pytest.mark.xdist_group("doors")
 
@@ -42,14 +43,7 @@ def database(home: Path) -> str:
 
 def processes_of(home: Path) -> list[str]:
     """Command lines of the living processes whose home folder is this one."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if f"SM_OPS_HOME={home}".encode() in (process / "environ").read_bytes().split(b"\0"):
-                found.append((process / "cmdline").read_text().replace("\0", " "))
-        except OSError:  # it ended meanwhile
-            continue
-    return [command for command in found if command]
+    return [" ".join(arguments(pid)) for pid in living() if f"SM_OPS_HOME={home}" in variables(pid)]
 
 
 @pytest.mark.parametrize(

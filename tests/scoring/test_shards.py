@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import alive, children
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
@@ -75,6 +76,7 @@ def the_same(found: list[Scored], expected: list[Scored]) -> bool:
 
 
 EXPECTED = Toy().score(RECORDS)
+PATHS = [str(folder) for folder in Path(__file__).parents[:2]]
 
 
 @pytest.mark.unit
@@ -132,7 +134,7 @@ def test_a_killed_run_resumes(tmp_path):
         "from pathlib import Path; from test_shards import *\n"
         "score_in_shards(Toy(fatal=9, kill=True), RECORDS, Path(sys.argv[1]), shard_tokens=100)"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "s"), str(Path(__file__).parent)], check=False)
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "s"), *PATHS], check=False)
     assert done.returncode == -signal.SIGKILL
     second = Toy(tmp_path / "log")
     assert the_same(score_in_shards(second, RECORDS, tmp_path / "s", shard_tokens=100), EXPECTED)
@@ -142,14 +144,14 @@ def test_a_killed_run_resumes(tmp_path):
 def test_a_worker_that_dies_is_one_sentence_and_its_fellow_leaves(tmp_path):
     with pytest.raises(InputError, match=r"2 scoring workers died.*finished shards are kept"):
         score_in_shards(Toy(fatal=9, kill=True), RECORDS, tmp_path, workers=2, shard_tokens=100)
-    assert _children() == []
+    assert children(os.getpid()) == []
     assert the_same(score_in_shards(Toy(), RECORDS, tmp_path, shard_tokens=100), EXPECTED)
 
 
 def test_an_error_in_a_worker_is_the_callers(tmp_path):
     with pytest.raises(InputError, match="no"):
         score_in_shards(Toy(fatal=9), RECORDS, tmp_path, workers=2, shard_tokens=100)
-    assert _children() == []
+    assert children(os.getpid()) == []
 
 
 class OneFails(Toy):
@@ -163,7 +165,7 @@ class OneFails(Toy):
 def test_an_error_does_not_wait_for_the_other_workers(tmp_path):
     with pytest.raises(InputError, match="no"):
         score_in_shards(OneFails(), RECORDS, tmp_path, workers=2, shard_tokens=100)
-    assert _children() == []
+    assert children(os.getpid()) == []
 
 
 def test_workers_leave_when_their_parent_is_killed(tmp_path):
@@ -175,38 +177,24 @@ def test_workers_leave_when_their_parent_is_killed(tmp_path):
     )
     script = tmp_path / "script.py"
     script.write_text(code)
-    parent = subprocess.Popen([sys.executable, str(script), str(tmp_path / "s"), str(Path(__file__).parent)])
+    parent = subprocess.Popen([sys.executable, str(script), str(tmp_path / "s"), *PATHS])
     deadline = time.monotonic() + 60
-    while len(children := _children(parent.pid)) < 2 and time.monotonic() < deadline:
+    while len(children(parent.pid)) < 2 and time.monotonic() < deadline:
         time.sleep(0.1)
     time.sleep(1)
-    children = _children(parent.pid)
+    workers = children(parent.pid)
     parent.kill()
     parent.wait()
     deadline = time.monotonic() + 20
-    while any(_alive(child) for child in children) and time.monotonic() < deadline:
+    while any(alive(worker) for worker in workers) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert len(children) >= 2
-    assert [child for child in children if _alive(child)] == []
+    assert len(workers) >= 2
+    assert [worker for worker in workers if alive(worker)] == []
 
 
 class Sleeper(Toy):
     def run(self, batch):
         time.sleep(600)
-
-
-def _children(pid: int | None = None) -> list[int]:
-    """Children that are no zombie, nor multiprocessing's own resource tracker."""
-    path = Path(f"/proc/{pid or os.getpid()}/task")
-    found = [int(c) for task in path.iterdir() for c in (task / "children").read_text().split()]
-    return [c for c in found if _alive(c) and b"resource_tracker" not in Path(f"/proc/{c}/cmdline").read_bytes()]
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @pytest.mark.unit
