@@ -109,7 +109,7 @@ def targets(
     usable = tokens.eligible & np.isfinite(scored.logprobs)
     for start, end in spans:
         touching = np.flatnonzero((tokens.starts < end) & (tokens.ends > start) & (tokens.ends > tokens.starts))
-        own = slice(touching[0], touching[-1] + 1) if len(touching) else slice(0, 0)
+        own = slice(int(touching[0]), int(touching[-1]) + 1) if len(touching) else slice(0, 0)
         m = own.stop - own.start
         if mask[own].any():
             found.append(Target("masked", m))

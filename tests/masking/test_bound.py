@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from math import ceil, inf
 from types import SimpleNamespace
 
@@ -134,6 +135,7 @@ def test_records_are_told_by_their_own_thresholds():
     scored = [Scored(record.id, None, brute_force.tokens(6), np.full(6, -0.5)) for record in records]
     masks = [np.zeros(6, bool), np.arange(6) < 1, np.zeros(6, bool)]
     got = told(rule(n=2), np.array([1.0, 2.0, inf]), records, scored, masks)
+    assert json.loads(json.dumps(got)) == got  # it becomes a file
     assert got["refusal"] is None
     assert [(each["label"], each["log_p"], each["log_p_lower"]) for each in got["unmasked"]] == [
         ("key", -1.0, -2.0), ("name", -1.5, -4.0), ("name", -1.5, -8.0), ("key", -1.0, None), ("name", -1.5, None),
