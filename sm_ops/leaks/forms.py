@@ -38,6 +38,7 @@ _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _BARE = re.compile(r"[\W_]+")
 _ASCII_BARE = bytes(code for code in range(128) if not chr(code).isalnum())
 _ASCII_LOWER = bytes(range(256)).lower()
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
 def bare(text: str) -> str:
@@ -123,5 +124,6 @@ def _base64(raw: bytes) -> set[bytes]:
         padded = b"\0" * phase + raw
         whole = len(padded) - len(padded) % 3
         skipped = (0, 2, 3)[phase]  # characters that mix with what stands before
-        found |= {encode(padded[:whole])[skipped:] for encode in (base64.b64encode, base64.urlsafe_b64encode)}
+        encoded = base64.b64encode(padded[:whole])[skipped:]
+        found |= {encoded, encoded.translate(_URL_SAFE)}
     return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from ahocorasick_rs import BytesAhoCorasick
 
@@ -23,33 +22,31 @@ _HEX = frozenset(b"0123456789abcdefABCDEF_")
 _DOT = frozenset(b".")
 
 Hits = dict[tuple[int, str], int]
+_Mark = tuple[int, str, bool]
+"""What an occurrence of a needle means: which value, in which form, and whether it counts only as a whole word.
 
-
-class _Mark(NamedTuple):
-    """What an occurrence of a needle means: which value, in which form, and whether it counts only as a whole word."""
-
-    value: int
-    form: str
-    word: bool
+Plain tuples, of which there may be millions: Python's collector soon passes over them."""
 
 
 class Scanner:
     """Looks for values, which hits name by their number."""
 
     def __init__(self, values: Sequence[str]) -> None:
-        needles: dict[bytes, list[_Mark]] = {}
-        joined: dict[bytes, list[_Mark]] = {}
+        needles: dict[bytes, tuple[_Mark, ...]] = {}
+        joined: dict[bytes, tuple[_Mark, ...]] = {}
         for number, value in enumerate(values):
             found = reach(value)
             if found == "none":
                 continue
             seen: set[bytes] = set()  # a plain value looks the same in several forms: the first is told
             for form, texts in (spelt(value) if found == "words" else everywhere(value)).items():
+                mark = (number, form, found == "words")
                 for text in texts - seen:
-                    needles.setdefault(text, []).append(_Mark(number, form, found == "words"))
+                    needles[text] = (*needles.get(text, ()), mark)
                 seen |= texts
             if found == "anywhere":
-                joined.setdefault(bare(value).encode(), []).append(_Mark(number, SEPARATOR_FREE, False))
+                kept = bare(value).encode()
+                joined[kept] = (*joined.get(kept, ()), (number, SEPARATOR_FREE, False))
         self._needles, self._joined = _Needles(needles), _Needles(joined)
 
     def scan(self, chunks: Iterable[bytes]) -> Hits:
@@ -85,7 +82,7 @@ class Scanner:
 class _Needles:
     """An automaton over the needles, and what each of them means."""
 
-    def __init__(self, marks: dict[bytes, list[_Mark]]) -> None:
+    def __init__(self, marks: dict[bytes, tuple[_Mark, ...]]) -> None:
         self.marks = list(marks.values())
         self.longest = max(map(len, marks), default=0)
         self.automaton = BytesAhoCorasick(list(marks)) if marks else None
@@ -111,11 +108,11 @@ class _View:
         found = [] if same else self._needles.automaton.find_matches_as_indexes(buffer, overlapping=True)
         for number, start, end in found:
             if self._counted < end <= end_of_view:
-                for mark in self._needles.marks[number]:
-                    if not mark.word:
-                        self.hits[mark.value, mark.form] += 1
-                    elif _is_word(buffer, start, end, mark.form):
-                        self.words[mark.value, mark.form] += 1
+                for value, form, word in self._needles.marks[number]:
+                    if not word:
+                        self.hits[value, form] += 1
+                    elif _is_word(buffer, start, end, form):
+                        self.words[value, form] += 1
         cut = max(0, len(buffer) - self._kept)
         self._tail = buffer[cut:]
         self._counted = end_of_view - cut
