@@ -15,12 +15,14 @@ from pathlib import Path
 EXIT_BUG = 1
 EXIT_INPUT = 2
 EXIT_CHECK = 3
+EXIT_NOT_APPROVED = 4
+EXIT_TAMPERED = 5
 EXIT_INTERRUPTED = 130
 
 _ADVICE = {
     errno.ENOSPC: "free some space and run the same command again",
     errno.EDQUOT: "free some quota and run the same command again",
-    errno.EROFS: "choose a writable place with SM_OPS_HOME",
+    errno.EROFS: "make the disk writable, or choose another place with SM_OPS_HOME",
     errno.EACCES: "check the permissions or choose another place with SM_OPS_HOME",
     errno.EPERM: "check the permissions or choose another place with SM_OPS_HOME",
 }
@@ -52,11 +54,25 @@ class StageError(SmOpsError):
     exit_code = EXIT_CHECK
 
 
+class ApprovalError(SmOpsError):
+    """A release lacks approvals, or they or the release have expired: exit code 4."""
+
+    exit_code = EXIT_NOT_APPROVED
+
+
+class IntegrityError(SmOpsError):
+    """A release was revoked, or a file of it is not what was signed: exit code 5."""
+
+    exit_code = EXIT_TAMPERED
+
+
 class BugError(SmOpsError):
     """An exception that we did not foresee, reduced to its type and its place in our code: exit code 1."""
 
 
-ERRORS: dict[str, type[SmOpsError]] = {cls.__name__: cls for cls in (InputError, StageError, BugError)}
+ERRORS: dict[str, type[SmOpsError]] = {
+    cls.__name__: cls for cls in (InputError, StageError, ApprovalError, IntegrityError, BugError)
+}
 
 
 def sanitise(error: BaseException) -> SmOpsError:
