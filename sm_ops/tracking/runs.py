@@ -7,15 +7,11 @@ digests of data sets, and the public files of the run's folder. Settings that na
 from __future__ import annotations
 
 import json
-import logging
-import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from filelock import FileLock
 
 from sm_ops.core import fs
 from sm_ops.core.errors import InputError, SmOpsError
@@ -23,17 +19,15 @@ from sm_ops.core.home import Run
 from sm_ops.core.store import Record, Store
 from sm_ops.tracking import sent_audit, sent_pii, sent_surprise
 from sm_ops.tracking.sent import Child, Json
+from sm_ops.tracking.server import EXPERIMENT, RUN_TAG, connected
 from sm_ops.tracking.spool import mark_tracked, tracking_uri, untracked
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import DatasetInput, Metric
 
-EXPERIMENT = "sm-ops"
 SENT = {"surprise": sent_surprise, "pii": sent_pii, "audit": sent_audit}
-RUN_TAG, CONDITION_TAG = "sm_ops.run", "sm_ops.condition"
-TIMEOUT = 10
-"""Seconds that one request may take; it is tried twice."""
+CONDITION_TAG = "sm_ops.condition"
 
 
 def log_run(run: Run, results: Json, home: Path) -> None:
@@ -63,40 +57,19 @@ def push(home: Path) -> list[str]:
 
 
 def _log_run(run: Run, results: Json, home: Path) -> None:
-    uri = tracking_uri(home)
-    lock = home / "locks" / "tracking.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(lock, timeout=6 * TIMEOUT):  # two processes that make one database at a time break it
-        client = _client(uri)
-        experiment = _experiment(client, uri, home)
+    with connected(home) as client:
+        experiment = _experiment(client, home)
         parent = _whole_run(client, experiment, run)
         if parent is None:
             parent = _log_parent(client, experiment, run, results, home)
         mark_tracked(run, home, parent)
 
 
-def _client(uri: str) -> MlflowClient:
-    """MLflow's client with bounded patience, silent, and sending nothing about its use."""
-    settings = {
-        "MLFLOW_DISABLE_TELEMETRY": "true",
-        "DO_NOT_TRACK": "true",
-        "MLFLOW_LOGGING_LEVEL": "ERROR",
-        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
-        "MLFLOW_HTTP_REQUEST_TIMEOUT": str(TIMEOUT),
-    }
-    for name, value in settings.items():
-        os.environ.setdefault(name, value)
-    from mlflow import MlflowClient
-
-    logging.getLogger("alembic").setLevel(logging.WARNING)
-    return MlflowClient(tracking_uri=uri)
-
-
-def _experiment(client: MlflowClient, uri: str, home: Path) -> str:
+def _experiment(client: MlflowClient, home: Path) -> str:
     known = client.get_experiment_by_name(EXPERIMENT)
     if known is not None:
         return known.experiment_id
-    remote = uri.startswith(("http:", "https:"))
+    remote = tracking_uri(home).startswith(("http:", "https:"))
     return client.create_experiment(EXPERIMENT, None if remote else (home / "mlartifacts").as_uri())
 
 

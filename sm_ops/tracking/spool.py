@@ -1,4 +1,7 @@
-"""Which runs were sent to the tracking server: a marker in the run's folder; MLflow is not imported to ask."""
+"""What was sent to the tracking server: a marker in a run's folder, one of the home for its releases.
+
+MLflow is not imported to ask.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,17 @@ from sm_ops.core import fs
 from sm_ops.core.home import Run, all_runs
 
 MARKER = "tracked.json"
+MIRRORED = "mirrored-releases.json"
 
 
 def tracking_uri(home: Path) -> str:
     """`MLFLOW_TRACKING_URI`, or an SQLite file below the home folder."""
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home / 'mlflow.db'}"
+
+
+def is_used(home: Path) -> bool:
+    """Whether a server was named, or the home's own holds something."""
+    return "MLFLOW_TRACKING_URI" in os.environ or (home / "mlflow.db").is_file()
 
 
 def is_tracked(run: Run, home: Path) -> bool:
@@ -37,6 +46,23 @@ def mark_tracked(run: Run, home: Path, mlflow_run: str) -> None:
 def untracked(home: Path) -> list[Run]:
     """Finished runs that have not been sent yet, the oldest first."""
     return [run for run in all_runs(home) if not is_tracked(run, home)]
+
+
+def is_mirrored(releases: str, home: Path) -> bool:
+    """Whether this state of the home's releases (a digest) is what the present server was told last."""
+    return _mirrored(home).get(_digest(home)) == releases
+
+
+def mark_mirrored(releases: str, home: Path) -> None:
+    """Remember what the present server was told of releases."""
+    fs.write_json(home / MIRRORED, {**_mirrored(home), _digest(home): releases})
+
+
+def _mirrored(home: Path) -> dict[str, str]:
+    try:
+        return fs.read_json(home / MIRRORED)
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}
 
 
 def _digest(home: Path) -> str:
