@@ -5,7 +5,7 @@ A person (`sm-ops stage NAME`), DVC (`dvc.yaml`) and Prefect (`flows/`) run thes
 
 The main job, flow `surprise`:
 
-    synthesize -> audit -> base -> fit@REFERENCE -> score@REFERENCE -> calibrate -> mask
+    synthesize -> audit -> base -> fit@REFERENCE -> score@REFERENCE -> calibrate -> mask -> redact
                -> train@CONDITION-SEED -> attack@CONDITION-SEED, evaluate@CONDITION-SEED
 
 PII documents, flow `pii`:
@@ -108,6 +108,18 @@ MASK = Stage(
     ),
     numeric=True,
     key="conditions",
+)
+REDACT = Stage(
+    name="redact",
+    version=1,
+    function="sm_ops.steps.redact:run",
+    sections=("redact",),
+    outputs=(
+        Output("redacted.jsonl", "public"),
+        Output("redaction.json", "internal"),
+        Output("places.jsonl", "restricted"),
+    ),
+    key="intervals",
 )
 TRAIN = Stage(
     name="train",
@@ -277,7 +289,7 @@ AUDIT_MEASURE = Stage(
     numeric=True,
     key="measures",
 )
-SURPRISE = (SYNTHESIZE, AUDIT, BASE_MODEL, FIT, SCORE, CALIBRATE, MASK, TRAIN, ATTACK, EVALUATE)
+SURPRISE = (SYNTHESIZE, AUDIT, BASE_MODEL, FIT, SCORE, CALIBRATE, MASK, REDACT, TRAIN, ATTACK, EVALUATE)
 PII = (PII_GENERATE, PII_BASE, PII_TUNE, PII_EXTRACT, PII_DETECT, PII_MASK, PII_EVALUATE)
 AUDIT_FLOW = (AUDIT_DATA, AUDIT_PREPARE, AUDIT_TRAIN, AUDIT_SHADOW, AUDIT_ATTACK, AUDIT_MEASURE)
 STAGES = (*SURPRISE, *PII, *AUDIT_FLOW)

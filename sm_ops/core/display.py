@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -11,6 +12,9 @@ from typing import Any
 
 from sm_ops.core.execute import Outcome
 from sm_ops.core.stage import Step
+
+_PATIENCE = 10.0
+"""Seconds between two lines of a long task where there is no bar."""
 
 
 class Display:
@@ -91,6 +95,31 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
         if (tenth := 10 * done // max(total, 1)) > told:
             told = tenth
             print(f"{done} of {total} {what}", file=sys.stderr, flush=True)
+
+    yield tell
+
+
+@contextmanager
+def patiently(what: str) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar for several tasks on a terminal, and elsewhere a line every ten seconds, so that quick ones say nothing.
+
+    Called with (task, done, all).
+    """
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            line = bar.add_task(what, total=None)
+            yield lambda task, done, total: bar.update(line, description=f"{what} {task}", completed=done, total=total)
+        return
+    said = time.monotonic()
+
+    def tell(task: str, done: int, total: int) -> None:
+        nonlocal said
+        if (now := time.monotonic()) >= said + _PATIENCE:
+            said = now
+            print(f"{what} {task}: {100 * done // max(total, 1)} %", file=sys.stderr, flush=True)
 
     yield tell
 

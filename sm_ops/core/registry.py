@@ -40,6 +40,7 @@ KINDS = {
         Kind("attack", "sm_ops.attacks.members", ("run", "summary")),
         Kind("detector", "sm_ops.detectors.members", ("load",)),
         Kind("model", "sm_ops.scoring.models", ("load",)),
+        Kind("check", "sm_ops.release.checks", ("run",)),
     )
 }
 

@@ -12,15 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sm_ops.core import fs
 from sm_ops.core.errors import InputError
 from sm_ops.core.tokens import Tokens
-from sm_ops.masking.explain import Reason
 from sm_ops.masking.spans import merged
+
+if TYPE_CHECKING:
+    from sm_ops.masking.explain import Reason
 
 FORMAT = "masks/2"
 

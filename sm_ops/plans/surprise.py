@@ -9,9 +9,9 @@ from sm_ops.core.fetched import located
 from sm_ops.core.home import home_folder
 from sm_ops.core.settings import Settings
 from sm_ops.core.stage import Output, Step
-from sm_ops.masking.conditions import BASE, trainings
+from sm_ops.masking.conditions import BASE, surprise_at, trainings
 from sm_ops.plans.steps import make_step, outputs_of
-from sm_ops.stages import ATTACK, AUDIT, BASE_MODEL, CALIBRATE, EVALUATE, FIT, MASK, SCORE, SYNTHESIZE, TRAIN
+from sm_ops.stages import ATTACK, AUDIT, BASE_MODEL, CALIBRATE, EVALUATE, FIT, MASK, REDACT, SCORE, SYNTHESIZE, TRAIN
 
 
 def plan(config: dict[str, Any]) -> list[Step]:
@@ -52,6 +52,10 @@ def plan(config: dict[str, Any]) -> list[Step]:
     masks = dict.fromkeys(mask for mask, _ in conditions.values())
     training_sets = tuple(Output(f"{mask}.parquet", "restricted") for mask in masks)
     steps.append(make_step(replace(MASK, outputs=MASK.outputs + training_sets), config, inputs=inputs))
+
+    point = surprise_at(config["redact"]["target"] or max(config["masking"]["targets"]))
+    inputs = outputs_of("synthesize", "train.jsonl") | outputs_of("mask", "masks.parquet")
+    steps.append(make_step(REDACT, config, inputs=inputs, own={"redact": {"point": point}}))
 
     canaries = outputs_of("synthesize", "canaries.jsonl")
     utility = outputs_of("synthesize", "utility.jsonl")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,10 +25,11 @@ def results_of(run: Run) -> ModuleType:
     return importlib.import_module(f"sm_ops.report.{run.flow}.results")
 
 
-def finish(run: Run, home: Path) -> None:
-    """Write the report and track the run where that is still to do, then print the table.
+def finish(run: Run, home: Path, release: Callable[[Run, Path], str | None]) -> None:
+    """Write the report and track the run where that is still to do, then print the table and what `release` makes.
 
-    A run that cannot be tracked now is still a good run: one sentence says so, and how to send it later.
+    A run that cannot be tracked now is still a good run: one sentence says so, and how to send it later. `release` ends
+    a run with its release, if it is to have one, and returns the command that is due for it.
     """
     numbers = results_of(run)
     results = numbers.load_results(run, home)
@@ -39,7 +41,8 @@ def finish(run: Run, home: Path) -> None:
         numbers.search(results)
     numbers.print_table(results)
     print(f"report: {run.folder / 'report.html'}")
-    print(f"next: {numbers.NEXT}")
+    due = release(run, home)
+    print(f"next: {numbers.NEXT}" if due is None else f"next: {due}, {numbers.NEXT}")
 
 
 def _written(run: Run) -> Any:

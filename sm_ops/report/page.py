@@ -98,7 +98,8 @@ h2{font-size:1.2rem;margin:0 0 .75rem;padding-top:1.5rem;border-top:1px solid #d
 h3{font-size:1rem;margin:.25rem 0}
 section{margin-top:1.75rem}
 figure{margin:0 0 .75rem}
-figure svg{display:block;width:100%;max-width:40rem;height:auto}
+figure svg,figure img{display:block;width:100%;max-width:40rem;height:auto}
+pre{overflow-x:auto;padding:.5rem .75rem;background:#f4f4f4;font-size:.8125rem}
 figcaption,.note{color:#555;font-size:.875rem}
 figcaption{margin-top:.4rem;max-width:40rem}
 ul{padding-left:1.2rem;max-width:46rem}
@@ -106,8 +107,9 @@ li{margin:.35rem 0}
 .claims{list-style:none;padding:0}
 .claims li{display:grid;grid-template-columns:5rem 1fr;gap:0 .5rem;margin:.5rem 0}
 .claims .note{grid-column:2}
-.holds,.fails,.undefined{font-weight:600;font-size:.875rem}
-.holds{color:#00664b}.fails{color:#a33c00}.undefined{color:#555}
+.holds,.fails,.undefined,.red{font-weight:600;font-size:.875rem}
+.holds{color:#00664b}.fails{color:#a33c00}.undefined{color:#555}.red{color:#b00020}
+.alarm{border:2px solid #b00020;border-radius:4px;padding:0 1rem;background:#fff5f5}
 .wide{overflow-x:auto;margin:.5rem 0}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:0 2rem}
 table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums;min-width:100%}
@@ -118,4 +120,8 @@ thead th{white-space:normal;vertical-align:bottom;border-bottom:2px solid #bbb;l
 tr>th:first-child{text-align:left;position:sticky;left:0;background:#fff}
 .heat td{text-align:center;border:1px solid #fff}
 .heat thead th:not(:first-child){text-align:center}
+@media(max-width:30rem){tr>th:first-child{white-space:normal;min-width:7rem}}
+@media print{body{max-width:none}.wide,pre{overflow:visible}table{font-size:.7rem}
+th,td,pre{white-space:normal}td,pre{overflow-wrap:anywhere}
+figure,li,tr{break-inside:avoid}h2,h3{break-after:avoid}tr>th:first-child{position:static}*{print-color-adjust:exact}}
 """

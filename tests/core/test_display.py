@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from toy_stages import step
 
-from sm_ops.core.display import Display, show_number
+from sm_ops.core.display import Display, patiently, show_number
 from sm_ops.core.execute import Outcome
 
 pytestmark = pytest.mark.unit
@@ -49,6 +49,15 @@ def test_a_terminal_gets_a_bar(monkeypatch):
         display.heard(step(), {"progress": [1, 2]})
         display.finished(step(), outcome())
     assert "toy" in terminal.getvalue()
+
+
+def test_of_long_tasks_alone_a_line_every_ten_seconds(monkeypatch, capsys):
+    clock = iter([0, 4, 9, 11, 12, 20, 30])
+    monkeypatch.setattr("sm_ops.core.display.time.monotonic", lambda: next(clock))
+    with patiently("checking") as progress:
+        for done in range(1, 7):
+            progress("schema" if done < 5 else "remote", done, 8)
+    assert capsys.readouterr().err.splitlines() == ["checking schema: 37 %", "checking remote: 75 %"]
 
 
 def test_a_closed_terminal_ends_no_run(monkeypatch):

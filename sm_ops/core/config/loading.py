@@ -51,6 +51,12 @@ def _begin_table(values: dict[str, Any], override: str, pipeline: type[AnyPipeli
         values.setdefault(name, plain)
 
 
+def load_section(section: type[SectionType], path: str | Path) -> SectionType:
+    """A section that has a YAML file of its own; `InputError` names the file and the field."""
+    path = Path(path)
+    return validated(section, _read_file(path, "check the path"), path.name)
+
+
 def validated(section: type[SectionType], values: dict[str, Any], where: str) -> SectionType:
     """A section (or a whole pipeline) from plain values; `InputError` begins with `where` and names the field."""
     try:
@@ -86,16 +92,20 @@ def _read(source: str) -> tuple[dict[str, Any], str]:
             near = did_you_mean(source, presets())
             hint = f"There is no preset {source!r} ({near}); a file's name ends in .yaml."
             raise InputError("unknown-preset", hint)
+    return _read_file(path, "check the path, or name a preset"), path.name
+
+
+def _read_file(path: Path, advice: str) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise InputError("no-config", f"There is no file {source}; check the path, or name a preset.") from None
+        raise InputError("no-config", f"There is no file {path}; {advice}.") from None
     except UnicodeDecodeError:
         raise InputError("bad-yaml", f"{path.name}: the file is not UTF-8 text.") from None
     values = _parse(text, path.name)
     if values is not None and not isinstance(values, dict):
         raise InputError("bad-yaml", f"{path.name}: the top level must be a mapping of sections.")
-    return values or {}, path.name
+    return values or {}
 
 
 def _parse(text: str, where: str) -> Any:

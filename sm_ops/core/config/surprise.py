@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from sm_ops.core.config.about import About
 from sm_ops.core.config.base import (
     Count,
     Device,
@@ -236,6 +237,25 @@ class Evaluate(Section):
     threads: Positive = 1
 
 
+class Redact(Section):
+    """Which operating point removes text from the training records, beside every annotated span."""
+
+    target: Rate | None = Field(default=None, description="one of masking.targets; null: the highest")
+
+
+class Release(Section):
+    """Whether a run ends with a release of its redacted text, and what its card says of it."""
+
+    build: bool = False
+    about: About | None = None
+
+    @model_validator(mode="after")
+    def _is_described(self) -> Release:
+        if self.build and self.about is None:
+            raise ValueError("build needs about: title and description at least; see docs/how-to/own-data.md")
+        return self
+
+
 class Pipeline(Section):
     """A whole run, from data to the frontier."""
 
@@ -249,10 +269,14 @@ class Pipeline(Section):
     train: Train = Train()
     attack: Attack = Attack()
     evaluate: Evaluate = Evaluate()
+    redact: Redact = Redact()
+    release: Release = Release()
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Pipeline:
         no_repetition("seeds", self.seeds)
+        if self.redact.target is not None and self.redact.target not in self.masking.targets:
+            raise ValueError(f"redact.target {self.redact.target:g} is not among masking.targets")
         if self.masking.reference not in self.references:
             near = did_you_mean(self.masking.reference, self.references)
             raise ValueError(f"masking.reference {self.masking.reference!r} is not among references; {near}")

@@ -22,7 +22,7 @@ from sm_ops.report.words import claim_lines
 
 FORMAT = "results/1"
 SCORES = ("approx", "exact")
-STAGES = ("synthesize", "audit", "base", "fit", "score", "calibrate", "mask", "train", "attack", "evaluate")
+STAGES = ("synthesize", "audit", "base", "fit", "score", "calibrate", "mask", "redact", "train", "attack", "evaluate")
 NEXT = "sm-ops sweep (a larger picture), sm-ops show (what is stored), sm-ops report --json (the numbers)"
 
 Json = dict[str, Any]
