@@ -12,6 +12,7 @@ from flows._settings import configure
 from sm_ops.core import fs
 from sm_ops.core.errors import EXIT_INTERRUPTED, SmOpsError, sanitise
 from sm_ops.core.home import Run, home_folder
+from sm_ops.release import after_run
 from sm_ops.report.finish import finish
 from sm_ops.runner import run_pipeline
 
@@ -65,7 +66,7 @@ def main(module: str, arguments: list[str]) -> int:
     try:
         _, path, *jobs = arguments
         run = run_flow(fs.read_json(Path(path)), home_folder(), *map(int, jobs))
-        finish(run, home_folder())
+        finish(run, home_folder(), after_run.release)
     except KeyboardInterrupt:
         print("sm-ops: interrupted; run the same command again, finished steps are found.", file=sys.stderr)
         return EXIT_INTERRUPTED

@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from sm_ops import __version__
-from sm_ops.cli import attack, doctor, own_files, pii, pipelines, track, vault
+from sm_ops.cli import attack, doctor, own_files, pii, pipelines, release, track, vault
 from sm_ops.core.errors import EXIT_INPUT, EXIT_INTERRUPTED, SmOpsError, sanitise
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ app.add_typer(track.app, name="track")
 app.add_typer(vault.app, name="vault")
 app.add_typer(doctor.app)
 app.add_typer(pii.app, name="pii")
+app.add_typer(release.app, name="release")
 
 
 @app.callback(invoke_without_command=True)

@@ -52,10 +52,11 @@ def _run(resolved: dict[str, Any], jobs: int | None, orchestrate: bool) -> None:
 
     if orchestrate:
         _flow(f"flows.{resolved['flow']}", resolved, jobs)
+    from sm_ops.release import after_run
     from sm_ops.report.finish import finish
     from sm_ops.runner import run_pipeline
 
-    finish(run_pipeline(resolved, home_folder(), jobs), home_folder())
+    finish(run_pipeline(resolved, home_folder(), jobs), home_folder(), after_run.release)
 
 
 def _flow(module: str, resolved: dict[str, Any], jobs: int | None) -> NoReturn:

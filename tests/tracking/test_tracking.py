@@ -24,9 +24,13 @@ def rows(home: Path, query: str) -> list[tuple]:
         return connection.execute(query).fetchall()
 
 
+def no_release(run: object, home: Path) -> None:
+    """These runs end without one."""
+
+
 @pytest.fixture
 def tracked(tiny: SimpleNamespace, capsys: pytest.CaptureFixture[str]) -> SimpleNamespace:
-    finish(tiny.run, tiny.home)
+    finish(tiny.run, tiny.home, no_release)
     tiny.screen = capsys.readouterr()
     return tiny
 
@@ -62,7 +66,7 @@ def test_metrics_carry_their_intervals_and_seeds_are_steps(tracked: SimpleNamesp
 def test_data_sets_go_by_our_digest(tracked: SimpleNamespace) -> None:
     tracked.fake.add("synthesize", {"train.jsonl": [1], "canaries.jsonl": [SECRET]}, "restricted")
     run = tracked.fake.finish({**tracked.run.config, "name": "other"})
-    finish(run, tracked.home)
+    finish(run, tracked.home, no_release)
     digest = tracked.fake.records["synthesize"].outputs["train.jsonl"].sha256
     found = rows(tracked.home, "SELECT name, digest, dataset_source FROM datasets")
     assert found == [("synthesize/train", digest[:32], '{"step": "synthesize", "output": "train.jsonl"}')]
@@ -73,7 +77,7 @@ def test_nothing_restricted_and_no_path_is_sent(tiny: SimpleNamespace, tmp_path:
     config["data"] = {"dataset": "own", "hosts": str(tmp_path), "own": {"train": "/srv/acme/customers.jsonl"}}
     config["base"] = {"name": str(tmp_path)}
     config["references"] = {"tiny": {"model": "org/model-1b", "fit": "/srv/acme/clean.jsonl"}}
-    finish(tiny.run, tiny.home)
+    finish(tiny.run, tiny.home, no_release)
     sent = json.loads(next(tiny.home.rglob("artifacts/config.json")).read_text())
     assert sent["data"]["own"]["train"] == sent["data"]["hosts"] == sent["base"]["name"] == "[a file or folder]"
     assert sent["references"]["tiny"] == {"model": "org/model-1b", "fit": "[a file or folder]"}
@@ -115,7 +119,7 @@ def test_a_run_is_sent_once(tracked: SimpleNamespace) -> None:
 def test_a_broken_transfer_is_begun_again(tiny: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = runs._log_child
     monkeypatch.setattr(runs, "_log_child", lambda *arguments: 1 / 0)
-    finish(tiny.run, tiny.home)
+    finish(tiny.run, tiny.home, no_release)
     assert not is_tracked(tiny.run, tiny.home)
     monkeypatch.setattr(runs, "_log_child", whole)
     assert runs.push(tiny.home) == [tiny.run.id]
@@ -128,7 +132,7 @@ def test_the_server_is_down_and_the_run_ends_well(
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", CLOSED)
     started = time.monotonic()
-    finish(tiny.run, tiny.home)
+    finish(tiny.run, tiny.home, no_release)
     assert time.monotonic() - started < 30
     screen = capsys.readouterr()
     assert "SM95" in screen.out
@@ -150,7 +154,8 @@ def test_the_default_server_is_a_file_of_the_home(tiny: SimpleNamespace) -> None
 def test_a_finished_run_is_shown_again_without_heavy_imports(tracked: SimpleNamespace) -> None:
     script = (
         "import sys; from pathlib import Path; from sm_ops.core.home import find_run; "
-        "from sm_ops.report.finish import finish; home = Path(sys.argv[1]); finish(find_run(home), home); "
+        "from sm_ops.report.finish import finish; from sm_ops.release import after_run; home = Path(sys.argv[1]); "
+        "finish(find_run(home), home, after_run.release); "
         "print(sorted({'mlflow', 'matplotlib', 'torch', 'prefect', 'flows', 'dvc', 'pandas'} & sys.modules.keys()))"
     )
     command = [sys.executable, "-c", script, str(tracked.home)]
@@ -163,6 +168,6 @@ def test_a_report_is_written_again_when_results_changed(tracked: SimpleNamespace
     report, results = tracked.run.folder / "report.html", tracked.run.folder / "results.json"
     results.write_text("{}")
     report.write_text("")
-    finish(tracked.run, tracked.home)
+    finish(tracked.run, tracked.home, no_release)
     assert "SM95" in report.read_text()
     assert json.loads(results.read_text())["rows"]
