@@ -53,7 +53,7 @@ def server(tmp_path_factory) -> Iterator[Server]:
 def proxy(server, monkeypatch) -> Iterator[Proxy]:
     """The network to the server, used by the publisher unless a test says otherwise, and without long pauses."""
     monkeypatch.setattr(calls, "PAUSE", 0.01)
-    with faulty.standing_before(server.url) as standing:
+    with faulty_server.standing_before(server.url) as standing:
         act_as(monkeypatch, server, standing, PUBLISHER)
         yield standing
 
