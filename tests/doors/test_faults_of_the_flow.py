@@ -50,7 +50,12 @@ def processes_of(home: Path) -> list[str]:
     ("error", "code", "sentence"),
     [
         (f"ValueError({PLANTED!r})", 1, "Internal error: ValueError"),
-        ("StageError('audit-failed', 'Two sets share a value.')", 3, "Two sets share a value. [audit-failed]"),
+        pytest.param(
+            "StageError('audit-failed', 'Two sets share a value.')",
+            3,
+            "Two sets share a value. [audit-failed]",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_of_a_failure_prefect_learns_code_and_hint_alone(
@@ -70,7 +75,7 @@ def test_of_a_failure_prefect_learns_code_and_hint_alone(
         assert "Traceback" not in seen
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupted_flow_ends_in_order_and_leaves_no_process(tmp_path: Path, number: signal.Signals) -> None:
     home = tmp_path / "home"
     process = subprocess.Popen(

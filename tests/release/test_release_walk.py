@@ -117,6 +117,7 @@ def approved(tool: Tool, version: str) -> None:
     assert next_of(last).startswith(f"sm-ops release publish {name} ")
 
 
+@pytest.mark.slow
 def test_the_whole_life_of_a_release(tool: Tool, desk: Path) -> None:
     people(tool)
     assert listed(tool) == {}
