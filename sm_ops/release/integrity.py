@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -151,7 +151,7 @@ def check(reader: Reader, manifest: Manifest) -> Bundle:
         hint = f"{reader.where} is named as one release and is another: {MANIFEST} is of {manifest.release}."
         raise IntegrityError("other-release", hint)
     entries = log_of(reader, manifest)
-    late = _late(ledger.digests(entries), manifest)
+    late = late_of(manifest, entries)
     _check_names(reader.names(), {*manifest.files, *late, MANIFEST, LOG, HEAD})
     texts = {path: _text(reader, path, digest) for path, digest in late.items()}
     for path, file in manifest.files.items():
@@ -180,8 +180,12 @@ def log_of(reader: Reader, manifest: Manifest) -> list[Json]:
     return entries
 
 
-def _late(digests: Mapping[str, str], manifest: Manifest) -> dict[str, str]:
-    """Late files and their digests; the manifest, which the first line may name too, must be the one we have."""
+def late_of(manifest: Manifest, entries: list[Json]) -> dict[str, str]:
+    """Late files and their digests, by the log; the manifest, which the first line may name too, must be that one.
+
+    Raises `IntegrityError` for a file that no release has.
+    """
+    digests = ledger.digests(entries)
     if digests.get(MANIFEST, manifest.sha256) != manifest.sha256:
         raise IntegrityError("changed-file", f"{MANIFEST} is not what was signed; it was changed.")
     late = {path: digest for path, digest in digests.items() if path != MANIFEST}
@@ -191,6 +195,12 @@ def _late(digests: Mapping[str, str], manifest: Manifest) -> dict[str, str]:
     if MANIFEST_SIGNED not in late:
         raise IntegrityError("broken-log", f"{LOG} does not name {MANIFEST_SIGNED}; it is no release's log.")
     return late
+
+
+def digests_of(manifest: Manifest, entries: list[Json]) -> dict[str, str]:
+    """SHA-256 of every file of a bundle by path, but for the log and its head. Raises as `late_of` does."""
+    built = {path: file.sha256 for path, file in manifest.files.items()}
+    return built | late_of(manifest, entries) | {MANIFEST: manifest.sha256}
 
 
 def _check_names(found: Collection[str] | None, known: Collection[str]) -> None:

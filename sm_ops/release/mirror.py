@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sm_ops.core import fs
 from sm_ops.core.errors import SmOpsError
-from sm_ops.release.folder import MANIFEST, Release, all_releases
-from sm_ops.release.verbs.ls import ls
+from sm_ops.release.folder import MANIFEST, Release
+from sm_ops.release.verbs.ls import DAMAGED, MISSING, ls
 from sm_ops.tracking.releases import Facts, digest, mirror
 from sm_ops.tracking.spool import is_mirrored, is_used
 
@@ -34,7 +34,9 @@ def mirror_where_tracked(home: Path) -> None:
 
 
 def _all_facts(home: Path) -> list[Facts]:
-    return [_facts(release, row["state"]) for release, row in zip(all_releases(home), ls(home), strict=True)]
+    """Of every release whose state can be told; of one that is damaged or missing, the server keeps what it has."""
+    rows = [row for row in ls(home) if row["state"] not in (DAMAGED, MISSING)]
+    return [_facts(Release(home, row["name"], row["version"]), row["state"]) for row in rows]
 
 
 def _facts(release: Release, state: str) -> Facts:

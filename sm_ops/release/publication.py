@@ -23,7 +23,7 @@ import rfc8785
 from sm_ops.core import fs
 from sm_ops.core.errors import InputError
 from sm_ops.core.settings import Settings
-from sm_ops.release import clock, index, ledger
+from sm_ops.release import clock, index, integrity, ledger
 from sm_ops.release.folder import (
     HEAD,
     INDEX,
@@ -169,8 +169,8 @@ def _away(place: Place, release: str) -> InputError:
 def files_of(release: Release) -> dict[str, str]:
     """SHA-256 of every file of a verified bundle, by path, in the order in which they get their final keys."""
     log = (release.folder / LOG).read_bytes()
-    manifest = json.loads((release.folder / MANIFEST).read_bytes())
-    found = {each["path"]: each["sha256"] for each in manifest["files"]} | ledger.digests(ledger.entries(log))
+    manifest = integrity.manifest_of((release.folder / MANIFEST).read_bytes())
+    found = integrity.digests_of(manifest, ledger.entries(log))
     found |= {LOG: fs.sha256(log), HEAD: fs.file_hash(release.folder / HEAD)}
     return {path: found[path] for path in [*sorted(found.keys() - {*RECORDS}), *RECORDS] if path in found}
 

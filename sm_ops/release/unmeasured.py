@@ -20,7 +20,7 @@ def not_measured(
     """
     return [
         *_attacks(evidence),
-        *_coverage(method, evidence),
+        *_coverage(method, evidence, checks),
         *_utility(evidence),
         *_language(about),
         "Whether a person can be recognised by what the text still says (style, rare events, facts that are harmless "
@@ -47,12 +47,9 @@ def _attacks(evidence: Mapping[str, Json]) -> Iterator[str]:
         yield "Trainings and attacks ran on a CPU; whether a GPU gives the same numbers was not compared."
 
 
-def _coverage(method: str, evidence: Mapping[str, Json]) -> Iterator[str]:
-    if method == "redacted":
-        coverage = evidence.get("redaction", {}).get("spans")
-    else:
-        coverage = evidence.get("restoration") or evidence.get("redaction", {}).get("spans")
-    if coverage is None:
+def _coverage(method: str, evidence: Mapping[str, Json], checks: Sequence[Json]) -> Iterator[str]:
+    counted = any(check["name"] == "coverage" and check["measured"].get("spans") for check in checks)
+    if not (counted or evidence.get("redaction", {}).get("spans")):
         yield "Nobody labelled private values in these records: how many of them are still in the text is not known."
     else:
         yield (

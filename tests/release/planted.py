@@ -29,7 +29,7 @@ ABOUT = {
     "licence": "CC0-1.0",
     "sources": [{"name": "made up", "url": None, "licence": "CC0-1.0"}],
 }
-EXTRACTION = {"condition": "SM95", "clusters": 24, "exact": {"k": 0, "n": 72, "low": 0.0, "high": 0.1380}}
+EXTRACTION = {"condition": "SM95", "clusters": 24, "approx": {"k": 0, "n": 72, "low": 0.0, "high": 0.1380}}
 SUITABILITY = {"decision": "suitable", "auroc": 0.949}
 RATE = {"k": 1, "n": 1, "low": None, "high": None}
 REDACTION = {"placeholder": "[MASKED]", "records": 2, "spans": RATE, "by_label": {"PERSON": RATE}}

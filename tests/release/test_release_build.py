@@ -195,7 +195,7 @@ def test_reversibly_masked_records_and_what_their_vault_says_of_them(own):
     assert read(bundle(own) / "data/masked.jsonl") == [{"id": "a", "text": "[PERSON_1], [EMAIL_1]; [PERSON_1]"}]
     assert json.loads((bundle(own) / "evidence/restoration.json").read_text()) == {
         "records": 1,
-        "restored": {"k": 1, "n": 1, "low": None, "high": None},
+        "mapped": {"k": 1, "n": 1, "low": None, "high": None},
         "placeholders": 3,
         "by_label": {"EMAIL": 1, "PERSON": 2},
     }
@@ -221,7 +221,7 @@ def test_splits_that_were_masked_apart_have_a_dataset_each(own, monkeypatch):
     done = own.build(*arguments, "--vault", "train", "--vault", "test")
     assert done.returncode == 0, done.stderr
     evidence = json.loads((bundle(own) / "evidence/restoration.json").read_text())
-    assert (evidence["records"], evidence["restored"]["k"], evidence["by_label"]) == (4, 4, {"PERSON": 4})
+    assert (evidence["records"], evidence["mapped"]["k"], evidence["by_label"]) == (4, 4, {"PERSON": 4})
     origin = json.loads((own.home / "restricted/releases/notes@1.json").read_text())
     assert origin["vault"] == {
         "trained-00001.jsonl": "train",

@@ -311,11 +311,12 @@ def test_shards_are_told_with_the_digests_to_compare(tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", ["reversible", "scrubbed"])
 def test_other_methods_say_whether_values_can_come_back(tmp_path: Path, method: str) -> None:
     rate = {"k": 3, "n": 3, "low": None, "high": None}
-    evidence = {"restoration": {"restored": rate}} if method == "reversible" else {}
+    evidence = {"restoration": {"mapped": rate}} if method == "reversible" else {}
     card = cards.card(facts(tmp_path, evidence=evidence, method=method, frontier=None))
     told = {"reversible": "only who may read the vault can restore the text", "scrubbed": "nothing was kept that could"}
     assert told[method] in card
-    assert ("| records restored to their exact source | 3 of 3 | 100.0 % |" in card) == (method == "reversible")
+    row = "the vault has the mappings, made for exactly this text | 3 of 3 | 100.0 % |"
+    assert (row in card) == (method == "reversible")
     assert "frontier.svg" not in card
 
 

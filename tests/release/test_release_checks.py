@@ -64,7 +64,7 @@ class Remote(dict):
 
 def extraction(high: float, k: int = 0) -> dict[str, Any]:
     rate = {"k": k, "n": 72, "low": 0.0, "high": high}
-    return {"extraction": {**EXTRACTION, "exact": rate}}
+    return {"extraction": {**EXTRACTION, "approx": rate}}
 
 
 CASES: dict[str, dict[str, Case]] = {

@@ -203,7 +203,7 @@ def test_token_ids_and_unknown_sources_measure_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("exact", "status"),
+    ("approx", "status"),
     [
         ({"k": 0, "n": 72, "low": 0.0, "high": 0.138}, "pass"),
         ({"k": 0, "n": 72, "low": 0.0, "high": 0.15}, "pass"),
@@ -216,9 +216,17 @@ def test_token_ids_and_unknown_sources_measure_nothing(tmp_path):
         (None, "unmeasured"),
     ],
 )
-def test_the_upper_limit_of_extraction_decides(exact, status, tmp_path):
-    made = bundle(tmp_path, evidence={"extraction": {**EXTRACTION, "exact": exact}})
+def test_the_upper_limit_of_extraction_decides(approx, status, tmp_path):
+    made = bundle(tmp_path, evidence={"extraction": {**EXTRACTION, "approx": approx}})
     assert run("canaries", made).status == status
+
+
+def test_canaries_that_come_out_nearly_as_they_are_count(tmp_path):
+    """A value that an attacker gets but for a letter is not safe because no letter-perfect copy came out."""
+    none, many = {"k": 0, "n": 72, "low": 0.0, "high": 0.138}, {"k": 30, "n": 72, "low": 0.0, "high": 0.55}
+    made = bundle(tmp_path, evidence={"extraction": {**EXTRACTION, "exact": none, "approx": many}})
+    outcome = run("canaries", made)
+    assert (outcome.status, outcome.measured["k"]) == ("fail", 30)
 
 
 @pytest.mark.parametrize("decision", ["undefined", "inverted", "unreachable", "costly", "made up", None])

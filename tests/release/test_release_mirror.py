@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_release import add_checks, add_publication, approve, approved, make_bundle, request, revoke
+from made_release import add_checks, add_publication, approve, approved, make_bundle, reject, request, revoke
 
 from sm_ops.core import fs
 from sm_ops.core.errors import ApprovalError, IntegrityError
 from sm_ops.release.folder import MANIFEST, Release
+from sm_ops.release.ledger import opened
 from sm_ops.release.mirror import mirror_releases, mirror_where_tracked
 from sm_ops.release.verbs.publish import publish
 from sm_ops.release.verbs.verify import verify
@@ -203,3 +204,16 @@ def test_track_push_sends_releases_later(home: Path, capsys: pytest.CaptureFixtu
     assert registry(home)["notes@1"]["sm_ops.state"] == "approved"
     push()
     assert capsys.readouterr().out == ""
+
+
+def test_a_release_that_is_damaged_or_gone_holds_up_no_other(home: Path) -> None:
+    first, gone, damaged = (approved(home, "notes", version) for version in ("1", "2", "3"))
+    mirror_releases(home)
+    with opened(gone):  # by which the home remembers it
+        pass
+    shutil.rmtree(gone.folder)
+    (damaged.folder / "log.jsonl").write_bytes(b"{}\n")
+    reject(first, "ben")
+    assert mirror_releases(home) == [str(first)]
+    states = {release: tags["sm_ops.state"] for release, tags in registry(home).items()}
+    assert states == {"notes@1": "rejected", "notes@2": "approved", "notes@3": "approved"}

@@ -151,6 +151,20 @@ def test_a_run_is_released_by_hand_under_any_name(copied):
     assert said["pipeline"]["masking"]["targets"] == [0.5, 0.95]
 
 
+def test_names_of_the_owner_s_files_stay_at_home(copied):
+    (path,) = (copied / "runs").glob("*/run.json")
+    value = json.loads(path.read_text())
+    value["config"]["data"]["own"] = {"train": "clients of Acme/train.jsonl", "calibration": None}
+    value["config"]["references"]["tiny"]["fit"] = "/srv/mina.krollberg/texts.jsonl"
+    path.write_text(json.dumps(value))
+    done = run_cli("release", "build", "mine@1.0", "--about", "about.yaml", home=copied)
+    assert done.returncode == 0, done.stderr
+    for file in (copied / "releases/mine@1.0").rglob("*"):
+        text = file.read_bytes() if file.is_file() else b""
+        assert b"Acme" not in text
+        assert b"krollberg" not in text
+
+
 def test_a_run_without_the_stage_or_without_words_is_refused(copied):
     (path,) = (copied / "runs").glob("*/run.json")
     done = run_cli("release", "build", "mine@1.0", home=copied)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import made_release
 import pytest
+import rfc8785
 from calling import call_cli
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
@@ -488,14 +489,15 @@ def test_a_manifest_cannot_write_outside_of_the_folder(path, home, place, tmp_pa
     manifest = Path(place.text) / "notes@1" / "manifest.json"
     value = json.loads(manifest.read_bytes())
     value["files"][0]["path"] = path
-    changed = json.dumps(value).encode()
+    value["files"].sort(key=lambda file: file["path"])
+    changed = rfc8785.dumps(value) + b"\n"
     manifest.chmod(0o644)
     manifest.write_bytes(changed)
     builder = made_release.keys.builder(home)
     from sm_ops.release import index
 
     index.change(place, builder, lambda all_: [entry | {"manifest": fs.sha256(changed)} for entry in all_])
-    with pytest.raises(IntegrityError, match="outside of the release"):
+    with pytest.raises(IntegrityError, match=r"manifest\.json is not as a build .* wrote it"):
         fetch(place, "notes@1", tmp_path / "got")
     assert not (tmp_path / "got").exists()
 

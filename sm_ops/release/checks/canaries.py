@@ -12,12 +12,13 @@ _SLACK = 1e-9
 
 
 def run(bundle: Bundle, settings: Settings) -> Outcome:
-    """The exact extraction rate in `evidence/extraction.json`, and its upper limit at most `settings.bound`.
+    """The approximate extraction rate in `evidence/extraction.json`, and its upper limit at most `settings.bound`.
 
-    The evidence's interval counts repeated observations of a canary as dependent, so it may be wider than that of n
-    independent ones, and is refused where it is narrower.
+    An exact extraction is an approximate one, too, so this is the larger of the two rates. The evidence's interval
+    counts repeated observations of a canary as dependent, so it may be wider than that of n independent ones, and is
+    refused where it is narrower.
     """
-    found = _rate((bundle.evidence("extraction") or {}).get("exact"))
+    found = _rate((bundle.evidence("extraction") or {}).get("approx"))
     if found is None:
         return Outcome("unmeasured", "No extraction of canaries was tried on a model that learnt this data.")
     k, n, low, high = found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from pathlib import Path
 
 from sm_ops.core import fs
@@ -13,7 +12,7 @@ from sm_ops.release.checking import Bundle, Outcome, count, listed
 from sm_ops.release.folder import DATA, MANIFEST
 from sm_ops.release.publication import Places
 from sm_ops.release.states import is_published
-from sm_ops.storage.places import Place, open_place
+from sm_ops.storage.places import Place, open_place, read_digest
 
 _PIECE = 1 << 20
 
@@ -52,21 +51,14 @@ def _files(bundle: Bundle, layout: str) -> dict[str, str]:
 def _wrong(bundle: Bundle, place: Place, files: dict[str, str], layout: str) -> list[str]:
     """The files that are not there as the manifest lists them."""
     wrong = []
-    for path, listed_digest in files.items():
+    for path, digest in files.items():
         key = _dvc_key(bundle.folder / path) if layout == "dvc" else f"{bundle.release}/{path}"
         try:
-            if _digest(place.read(key)) != listed_digest:
+            if read_digest(place.read(key)) != digest:
                 wrong.append(path)
         except FileNotFoundError:
             wrong.append(path)
     return sorted(wrong)
-
-
-def _digest(pieces: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for piece in pieces:
-        digest.update(piece)
-    return digest.hexdigest()
 
 
 def _dvc_key(path: Path) -> str:

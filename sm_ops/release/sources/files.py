@@ -188,7 +188,7 @@ def _restoration(shards: dict[str, Path], datasets: dict[str, str]) -> Json:
                 tokens.update(token[1:].rpartition("_")[0] for text in contents for token in TOKEN.findall(text))
     return {
         "records": records,
-        "restored": {"k": fitting, "n": records, "low": None, "high": None},
+        "mapped": {"k": fitting, "n": records, "low": None, "high": None},
         "placeholders": sum(tokens.values()),
         "by_label": dict(sorted(tokens.items())),
     }

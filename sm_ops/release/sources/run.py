@@ -13,6 +13,8 @@ from sm_ops.release import lineage
 from sm_ops.release.about import About, read_about
 from sm_ops.release.material import Material
 from sm_ops.report.surprise.results import load_results
+from sm_ops.tracking import sent_surprise
+from sm_ops.tracking.runs import without_places
 
 SHARD = "train.jsonl"
 
@@ -61,7 +63,7 @@ def from_run(home: Path, run: Run, about: About) -> Material:
             "values": [str(path) for path in values],
             "vault": None,
         },
-        config={"run": run.id, "pipeline": _without_places(run.config)},
+        config={"run": run.id, "pipeline": _pipeline(run)},
         evidence={"redaction.json": redaction, **_evidence(results, redaction["point"], run, store)},
         frontier=frontier if frontier.is_file() else None,
     )
@@ -78,13 +80,10 @@ def _record(run: Run, store: Store, step: str) -> Record:
     return found
 
 
-def _without_places(value: Any) -> Any:
-    """A config in which the paths of this machine are reduced to names, and what belongs to releases is left out."""
-    if isinstance(value, dict):
-        return {key: _without_places(each) for key, each in value.items() if key != "release"}
-    if isinstance(value, list):
-        return [_without_places(each) for each in value]
-    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+def _pipeline(run: Run) -> Json:
+    """The run's config without the names of files and folders, as runs are tracked, and without what is said apart."""
+    told = without_places(run.config, sent_surprise.PLACES, sent_surprise.MODELS)
+    return {key: value for key, value in told.items() if key != "release"}
 
 
 def _evidence(results: Json, point: str, run: Run, store: Store) -> dict[str, Json]:

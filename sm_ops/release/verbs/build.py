@@ -15,6 +15,7 @@ import rfc8785
 from sm_ops.core import fs
 from sm_ops.core.errors import InputError
 from sm_ops.release import clock, envelopes, keys, ledger, shards
+from sm_ops.release.checking import ORIGIN_FORMAT
 from sm_ops.release.croissant import croissant
 from sm_ops.release.facts import facts_of
 from sm_ops.release.folder import (
@@ -40,9 +41,6 @@ from sm_ops.release.policy import parse, read_policy
 
 if TYPE_CHECKING:
     from sm_ops.release.shards import Part
-
-ORIGIN = "origin/1"
-
 
 def build(home: Path, release: str, material: Material, policy: Path | None = None) -> Release:
     """Build `NAME@VERSION`, sign its manifest with the builder's key, and open its log.
@@ -162,7 +160,7 @@ def _write_origin(release: Release, material: Material, parts: dict[str, list[Pa
 
     origin = {
         **given,
-        "format": ORIGIN,
+        "format": ORIGIN_FORMAT,
         "method": material.method,
         "sources": by_part(sources),
         "places": by_part(places) or None,

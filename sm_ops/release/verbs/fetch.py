@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from sm_ops.core import fs
 from sm_ops.core.errors import ApprovalError, InputError, IntegrityError
 from sm_ops.core.registry import did_you_mean
-from sm_ops.release import clock, folder, index, ledger
+from sm_ops.release import clock, folder, index, integrity, ledger
 from sm_ops.release.folder import HEAD, LOG, MANIFEST, REVOCATION
 from sm_ops.storage.places import Place
 
@@ -80,20 +79,9 @@ def _files(place: Place, entry: index.Entry) -> dict[str, str]:
     small = {name: _small(place, entry["path"] + name, where + name) for name in (MANIFEST, LOG, HEAD)}
     if fs.sha256(small[MANIFEST]) != entry["manifest"]:
         raise IntegrityError("other-content", f"{where}{MANIFEST} is not the one that the index names; it was changed.")
-    found = ledger.digests(ledger.entries(small[LOG], where + LOG))
-    try:
-        found |= {each["path"]: each["sha256"] for each in json.loads(small[MANIFEST])["files"]}
-        outside = [path for path in found if not _is_inside(path)]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise IntegrityError("bad-manifest", f"{where}{MANIFEST} is no manifest as it was written.") from None
-    if outside:
-        raise IntegrityError("bad-path", f"{where}{MANIFEST} names a file outside of the release; do not use it.")
+    manifest = integrity.manifest_of(small[MANIFEST])
+    found = integrity.digests_of(manifest, ledger.entries(small[LOG], where + LOG))
     return found | {name: fs.sha256(data) for name, data in small.items()}
-
-
-def _is_inside(path: str) -> bool:
-    parts = PurePosixPath(path).parts
-    return bool(parts) and not path.startswith("/") and not {"..", ".", ""} & set(path.split("/")) and "\\" not in path
 
 
 def _small(place: Place, key: str, where: str) -> bytes:
