@@ -48,8 +48,8 @@ def _attacks(evidence: Mapping[str, Json]) -> Iterator[str]:
 
 
 def _coverage(method: str, evidence: Mapping[str, Json], checks: Sequence[Json]) -> Iterator[str]:
-    counted = any(check["name"] == "coverage" and check["measured"].get("spans") for check in checks)
-    if not (counted or evidence.get("redaction", {}).get("spans")):
+    spans = [check["measured"].get("spans") for check in checks if check["name"] == "coverage"]
+    if 0 in spans or evidence.get("redaction", {}).get("spans", {}) is None:
         yield "Nobody labelled private values in these records: how many of them are still in the text is not known."
     else:
         yield (

@@ -259,6 +259,7 @@ NO_LABELS = EVIDENCE["redaction"] | {"spans": None, "by_label": {}}
         (EVIDENCE, "No model was trained on the released text itself and attacked", "Nobody labelled"),
         ({}, "No model was trained and attacked: what a model learns", "Utility was measured"),
         (EVIDENCE | {"redaction": NO_LABELS}, "Nobody labelled private values", "Private values that nobody labelled"),
+        ({}, "Private values that nobody labelled: coverage is counted over labelled spans", "Nobody labelled"),
         (EVIDENCE, "Private values that nobody labelled: coverage is counted over labelled spans", "ran on a CPU"),
         ({"redaction": NO_LABELS}, "What the treatment costs a model that learns from this data was not", "CPU"),
         (EVIDENCE | {"extraction": {"device": "cpu"}}, "ran on a CPU; whether a GPU", "Nobody"),
@@ -271,6 +272,13 @@ def test_what_is_absent_from_the_evidence_was_not_measured(
     found = section(cards.card(facts(tmp_path, evidence=evidence)), "What was not measured")
     assert told in found
     assert untold not in found
+
+
+@pytest.mark.unit
+def test_that_nobody_labelled_anything_is_said_where_it_was_found(tmp_path: Path) -> None:
+    found = checks(check("coverage", "unmeasured", sentence="No spans.", measured={"spans": 0}))
+    card = cards.card(facts(tmp_path, found, evidence={}))
+    assert "Nobody labelled private values" in section(card, "What was not measured")
 
 
 @pytest.mark.unit
