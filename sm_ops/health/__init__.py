@@ -1,0 +1,1 @@
+"""Is all well here: what `sm-ops doctor` looks at, a file for each kind of check."""
