@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from sm_ops.core import fs
+from sm_ops.core.ending import PATIENCE
 from sm_ops.core.errors import ERRORS, BugError, InputError, SmOpsError
 from sm_ops.core.execute import Outcome
 from sm_ops.core.stage import Step
@@ -42,10 +44,19 @@ class _Worker:
         """Whether `end` was called; a process that died by itself is noticed when it is asked."""
         return self.process.returncode is not None
 
-    def end(self) -> None:
-        """Kill whatever is left of the process group, and reap its leader only then: its id is ours until we do."""
+    def ask_to_leave(self) -> None:
+        """Let it save what it can: a training writes a checkpoint (`ending.deferred`)."""
+        if not self.ended:
+            self.process.terminate()
+
+    def end(self, patience: float = 0) -> None:
+        """Wait so many seconds, then kill what is left of the process group.
+
+        Its leader is reaped only then: its id is ours until we do.
+        """
         if self.ended:
             return
+        _wait_unreaped(self.process.pid, patience)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -92,8 +103,11 @@ class Pool:
         """End every worker and whatever it started; none is started afterwards."""
         with self._guard:
             self._closed = True
+            deadline = time.monotonic() + PATIENCE
             for worker in self._workers:
-                worker.end()
+                worker.ask_to_leave()
+            for worker in self._workers:
+                worker.end(deadline - time.monotonic())
 
     def _start(self) -> _Worker:
         """A new process over this very source, whatever lies in the present folder."""
@@ -157,6 +171,14 @@ class Pool:
             f"The process of step {step.name} was ended from outside (killed, or out of memory); "
             f"run the same command again, finished steps are found.{told}",
         )
+
+
+def _wait_unreaped(pid: int, seconds: float) -> None:
+    """Wait until a child has ended, without reaping it: its id, and its group's, stay ours."""
+    deadline = time.monotonic() + seconds
+    with suppress(ChildProcessError):
+        while not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) and time.monotonic() < deadline:
+            time.sleep(0.02)
 
 
 def _read_line(stream: Any) -> str:

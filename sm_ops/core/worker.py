@@ -1,7 +1,8 @@
 """A worker process: reads one step a line from its standard input, executes it, answers a line of JSON.
 
 Run as `python -m sm_ops.core.worker HOME`, with standard error going to a restricted log. It leads a process
-group of its own, keeps the libraries it has imported between steps, and dies with its parent.
+group of its own, keeps the libraries it has imported between steps, and dies with its parent. SIGTERM ends the group,
+after a training has written its checkpoint (`ending`).
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import queue
 import signal
 import sys
 import threading
+import time
 import traceback
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
+from sm_ops.core.ending import PATIENCE
 from sm_ops.core.errors import SmOpsError
 from sm_ops.core.execute import execute
 from sm_ops.core.stage import Output, Stage, Step
@@ -51,6 +54,7 @@ def step_from_json(value: dict[str, Any]) -> Step:
 def main() -> None:
     """Answer steps until the parent closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.signal(signal.SIGTERM, lambda *_: _end_group())
     answers = _take_stdout()
     requests: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read_requests, args=(requests,), daemon=True).start()
@@ -81,6 +85,12 @@ def _read_requests(requests: queue.Queue[str]) -> None:
     """Queue the lines; at the end of the input the parent is gone, so the whole group goes too."""
     for line in sys.stdin:
         requests.put(line)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(PATIENCE)
+    _end_group()
+
+
+def _end_group() -> None:
     os.killpg(os.getpgid(0), signal.SIGKILL)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from sm_ops.core import fs
+from sm_ops.core.ending import deferred
 from sm_ops.core.errors import InputError, StageError
 from sm_ops.core.seeds import derive
 from sm_ops.masking.labels import IGNORED
@@ -72,9 +73,9 @@ def fit_private(
     model.to(pick_device(settings.device)).train()
     per_record = _PerRecord(model, padding, settings.dtype)
     try:
-        with _quiet():
+        with _quiet(), deferred() as asked_to_leave:
             per_record.require_right()
-            done = _train(per_record, rows, units, run, settings, private, seed, scratch, progress)
+            done = _train(per_record, rows, units, run, settings, private, seed, scratch, progress, asked_to_leave)
     finally:
         per_record.close()
     last_pass = done.losses[-math.ceil(len(done.losses) / settings.epochs) :]
@@ -341,6 +342,7 @@ def _train(
     seed: int,
     scratch: Path,
     progress: Callable[[int, int], None],
+    asked_to_leave: Callable[[], bool],
 ) -> _Done:
     from transformers import get_scheduler
 
@@ -375,8 +377,11 @@ def _train(
         scheduler.step()
         optimiser.zero_grad(set_to_none=True)
         done.losses.append((loss, len(drawn)))
-        if step % settings.checkpoint_steps == 0 and step < run.steps:
+        leaving = asked_to_leave()
+        if (leaving or step % settings.checkpoint_steps == 0) and step < run.steps:
             _save(scratch / CHECKPOINT, per_record.trained, state, run, done)
+        if leaving:
+            break
         if step % 10 == 0 or step == run.steps:
             progress(step, run.steps)
     return done

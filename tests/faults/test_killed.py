@@ -81,11 +81,12 @@ def test_a_killed_run_takes_its_workers_along(stage, finished_home, tmp_path):
     resumed_and_equal(home, finished_home)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("stage", stages(("base",)))
-def test_ctrl_c_ends_everything(stage, finished_home, tmp_path):
+def test_an_interrupt_ends_everything(stage, number, finished_home, tmp_path):
     home = copy_home(finished_home, tmp_path / "home", without=stage)
     process = started(home, stage)
-    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, number)
     (sentence,) = said(process)
     assert process.returncode == 130
     assert sentence.startswith("sm-ops: interrupted; run the same command again")

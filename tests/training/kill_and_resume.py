@@ -1,4 +1,4 @@
-"""Train, kill with SIGKILL, train again: prints JSON with what each resumed run shares with the uninterrupted one.
+"""Train, kill, or ask to leave with SIGTERM, train again: prints JSON with what each resumed run shares with the uninterrupted one.
 
 A clean process of one thread, which forks every run. `kill_and_resume.py FOLDER`.
 """
@@ -28,6 +28,7 @@ LORA = SimpleNamespace(rank=2, alpha=4, dropout=0.1)
 SETTINGS = SimpleNamespace(
     epochs=5, batch_size=2, accumulation=2, learning_rate=1e-2, schedule="cosine", warmup_steps=3, weight_decay=0.1,
     dtype="float32", device="cpu", threads=1, checkpoint_steps=EVERY, optimizer="adamw", muon_learning_rate=1e-2,
+    processes=1, parallel="ddp",
 )  # fmt: skip
 
 
@@ -39,6 +40,12 @@ def between(done: int, total: int) -> None:
     """At step 20, four steps after the checkpoint of step 16."""
     if done == 20:
         die()
+
+
+def asked(done: int, total: int) -> None:
+    """At step 10, two steps after the checkpoint of step 8."""
+    if done == 10:
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def at_step_16(method: Callable) -> Callable:
@@ -83,7 +90,7 @@ def run(method: str, folder: Path, kill: str | None = None) -> None:
     labels[:, 0] = -100
     names = ("input_ids", "labels", "masked")
     rows = [dict(zip(names, row, strict=True)) for row in zip(ids, labels, masked, strict=True)]
-    progress = between if kill == "between" else lambda done, total: None
+    progress = {"between": between, "asked": asked}.get(kill or "", lambda done, total: None)
     settings = SimpleNamespace(**{**vars(SETTINGS), "optimizer": "muon" if method == "scratch" else "adamw"})
     numbers = trainer.fit(model, rows, 0, settings, 5, folder / "scratch", progress, intervention)
     models.save(model, folder / "model")
@@ -112,9 +119,9 @@ def main(root: Path) -> None:
     models.save(tiny.new_model(SHAPE, 32, 12, end=0, seed=3), root / "base")
     found = {}
     for method, kills in (
-        ("continue", ("between", "writing", "written")),
+        ("continue", ("between", "writing", "written", "asked")),
         ("scratch", ("between",)),
-        ("lora", ("between", "writing")),
+        ("lora", ("between", "writing", "asked")),
         ("clip", ("between",)),
         ("both", ("between",)),
     ):

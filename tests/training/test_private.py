@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 from statistics import NormalDist
 from types import SimpleNamespace
 
@@ -333,6 +334,25 @@ def test_killed_and_resumed_is_uninterrupted_and_counts_each_step_once(fit, new_
     other = fit(dropping(), scratch="killed", **(options | {"noise_multiplier": 2.0}))
     assert len(other.gradients) == 15  # the checkpoint of another plan is none
     assert other.numbers["epsilon"] < resumed.numbers["epsilon"]
+
+
+def test_asked_to_leave_it_saves_its_step_and_goes_on_from_there(fit, new_model):
+    def asking(done, total):
+        if done == 10:
+            signal.raise_signal(signal.SIGTERM)
+
+    options = {"steps": 15, "noise_multiplier": 1.0, "max_grad_norm": 1.0, "train": {"checkpoint_steps": 100}}
+    models_ = [new_model() for _ in range(3)]
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fit(models_[0], scratch="left", progress=asking, **options)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    resumed, whole = fit(models_[1], scratch="left", **options), fit(models_[2], **options)
+    assert len(resumed.gradients) == 4  # the signal was noticed after step 11
+    assert torch.equal(weights(models_[1]), weights(models_[2]))
+    assert resumed.numbers == whole.numbers
 
 
 def test_adapters_are_saved_as_they_are_trained(fit, gpt2, tmp_path):
