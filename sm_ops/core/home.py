@@ -12,6 +12,7 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.store import Record
 
 FORMAT = "run/1"
+LINKS = "links.json"
 
 
 def home_folder() -> Path:
@@ -38,6 +39,20 @@ class Run:
     def flow(self) -> str:
         """Which pipeline it was; runs of earlier versions were all of the main job."""
         return self.config.get("flow", "surprise")
+
+    def links(self) -> dict[str, Any]:
+        """What belongs to the run elsewhere: `git` and `data` (commits, or None), `mlflow` (run ids by server)."""
+        try:
+            known = fs.read_json(self.folder / LINKS)
+        except (FileNotFoundError, ValueError):
+            known = {}
+        return {"git": None, "data": None, "mlflow": {}} | known
+
+    def link(self, **links: Any) -> None:
+        """Remember links; those of other names stay, and an MLflow run that of its server alone."""
+        known = self.links()
+        mlflow = {**known["mlflow"], **links.get("mlflow", {})}
+        fs.write_json(self.folder / LINKS, {**known, **links, "mlflow": mlflow})
 
     @classmethod
     def save(cls, home: Path, config: dict[str, Any], records: dict[str, Record]) -> Run:
@@ -74,6 +89,17 @@ def all_runs(home: Path) -> list[Run]:
     """Finished runs, the newest last."""
     files = sorted((home / "runs").glob("*/run.json"), key=lambda path: path.stat().st_mtime_ns)
     return [Run.load(path.parent) for path in files]
+
+
+def linked_run(home: Path, name: str) -> Run | None:
+    """The newest run by its id, or by the id of what belongs to it: code, data, MLflow run; a beginning is enough."""
+    runs = [run for run in all_runs(home) if any(each.startswith(name) for each in _names(run))]
+    return runs[-1] if runs else None
+
+
+def _names(run: Run) -> list[str]:
+    links = run.links()
+    return [run.id, *(links[name] for name in ("git", "data") if links[name]), *links["mlflow"].values()]
 
 
 def find_run(home: Path, name: str | None = None) -> Run:

@@ -8,6 +8,8 @@ import time
 from driving import SMALLEST, copy_home, run_cli
 from test_commands import imported_by
 
+from sm_ops.core import fs
+
 
 def test_a_second_run_finds_everything(finished_home):
     started = time.monotonic()
@@ -35,7 +37,12 @@ def test_report_and_show_import_nothing_heavy(finished_home):
 
 def test_show_after_a_run_points_to_the_report(finished_home):
     done = run_cli("show", "--config", str(SMALLEST), home=finished_home)
-    assert {line.split()[1] for line in done.stdout.splitlines()} == {"stored"}
+    steps, _, chain = done.stdout.partition("\n\n")
+    assert {line.split()[1] for line in steps.splitlines()} == {"stored"}
+    (run,) = (finished_home / "runs").iterdir()
+    links = {line.split()[0]: line.split()[1] for line in chain.splitlines()}
+    assert links["run"] == run.name
+    assert links["data"] == fs.read_json(run / "links.json")["data"]
     assert done.stderr == "next: sm-ops report\n"
 
 
