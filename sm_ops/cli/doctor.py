@@ -1,16 +1,16 @@
-"""Is all well here: the environment, and whether values of the vault stand where they should not."""
+"""Is all well here: machine, home, services, schedules, and whether the vault's values stand where they should not."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sm_ops.cli.options import Json, say_next
+from sm_ops.cli.options import Json, home_with_servers, say_next
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -18,8 +18,8 @@ _SHOWN = 50
 
 
 @app.command(
-    epilog="Examples: sm-ops doctor | sm-ops doctor --leaks | sm-ops doctor --leaks --dataset customers /var/log/app | "
-    "sm-ops doctor --leaks --json"
+    epilog="Examples: sm-ops doctor | sm-ops doctor --remote | sm-ops doctor --leaks | "
+    "sm-ops doctor --leaks --dataset customers /var/log/app | sm-ops doctor --leaks --json"
 )
 def doctor(
     paths: Annotated[
@@ -32,11 +32,15 @@ def doctor(
     dataset: Annotated[
         list[str] | None, typer.Option(help="With --leaks: only values of this dataset of the vault.", metavar="NAME")
     ] = None,
+    remote: Annotated[
+        bool, typer.Option("--remote", help="Also ask the remotes for every version of the data.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check the environment, or search everything that runs left behind for values; exit code 3 where one is found.
+    """Tell in one screen whether all is well; exit code 3 where something needs a person.
 
-    Exit code 2 where none is found but something could not be read.
+    With --leaks: search everything that runs left behind for values; exit code 3 where one is found, 2 where none is
+    but something could not be read.
     """
     from sm_ops.core.errors import InputError
 
@@ -45,7 +49,7 @@ def doctor(
     elif paths or dataset:
         raise InputError("needs-leaks", "Paths and --dataset belong to a search; add --leaks.")
     else:
-        _environment(as_json)
+        _environment(as_json, remote)
 
 
 def _leaks(extra: list[Path], names: list[str] | None, as_json: bool) -> None:
@@ -107,64 +111,15 @@ def _lines(found: Any, words: int) -> list[str]:
     return lines
 
 
-def _environment(as_json: bool) -> None:
-    rows = list(_checks())
+def _environment(as_json: bool, remote: bool) -> None:
+    from sm_ops.health.everything import all_rows
+
+    rows = list(all_rows(home_with_servers(), remote))
     if as_json:
-        print(json.dumps([{"what": what, "ok": ok, "found": text} for what, ok, text in rows], indent=1))
+        print(json.dumps([asdict(row) for row in rows], indent=1))
     else:
-        print("\n".join(f"{'ok' if ok else 'BAD':<4} {what:<12} {text}" for what, ok, text in rows))
-    if not all(ok for _, ok, _ in rows):
+        print("\n".join(f"{'ok' if row.ok else 'BAD':<4} {row.what:<11} {_shown(row.found)}" for row in rows))
+    if not all(row.ok for row in rows):
         raise typer.Exit(3)
     if not as_json:
         say_next("doctor --leaks")
-
-
-def _checks() -> Any:
-    """`(what, whether it is well, what was found)` of each check."""
-    import platform
-    import shutil
-    from importlib.metadata import PackageNotFoundError, version
-
-    from sm_ops.core.home import home_folder
-
-    recent = sys.version_info >= (3, 11)
-    yield "python", recent, platform.python_version() + ("" if recent else "; 3.11 or newer is needed")
-    try:
-        from sm_ops.training.models import pick_device
-
-        yield "torch", True, f"{version('torch')} on {pick_device('auto')}"
-    except (ImportError, PackageNotFoundError):
-        yield "torch", False, "not installed; see docs/architecture.md, Environment"
-    home = home_folder()
-    there = next(path for path in (home, *home.parents) if path.exists())
-    free = shutil.disk_usage(there).free
-    yield (
-        "disk",
-        free > 1e9,
-        f"{free / 1e9:.1f} GB free below {there}" + ("" if free > 1e9 else "; runs need 1 GB or more"),
-    )
-    writable = os.access(there, os.W_OK)
-    yield "home", writable, f"{home}" + ("" if writable else " cannot be written; choose another with SM_OPS_HOME")
-    for folder in (home / "restricted", home / "vault"):
-        if folder.exists():
-            mode = folder.stat().st_mode & 0o777
-            private = not mode & 0o077
-            yield folder.name, private, f"mode {mode:04o}" + ("" if private else f"; run: chmod 700 {folder}")
-    yield _vault_check()
-
-
-def _vault_check() -> tuple[str, bool, str]:
-    from sm_ops.core.errors import InputError
-    from sm_ops.vault import Vault
-
-    vault = Vault()
-    if not vault.exists():
-        return "vault key", True, "no vault here; make one with: sm-ops vault init"
-    try:
-        found = vault.status()
-    except InputError as error:
-        return "vault key", False, error.hint
-    bad = [row["name"] for row in found["datasets"] if row["state"] not in ("opened", "verified")]
-    if found["key_problem"] or bad:
-        return "vault key", False, found["key_problem"] or f"not readable: {', '.join(bad)}; see: sm-ops vault status"
-    return "vault key", True, f"{found['key']} opens {len(found['datasets'])} datasets"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +22,16 @@ def resolved_config(config: str, overrides: list[str] | None) -> dict[str, Any]:
     from sm_ops.core.config import load_pipeline, resolve
 
     return resolve(load_pipeline(config, overrides))
+
+
+def home_with_servers() -> Path:
+    """The home folder; where its local stack is running, its servers take the place of those that the user left out."""
+    from sm_ops.core.home import home_folder
+    from sm_ops.stack.client import use
+
+    home = home_folder()
+    use(home)
+    return home
 
 
 def say_next(command: str, config: str = "tiny") -> None:

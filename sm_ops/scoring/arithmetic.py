@@ -18,6 +18,14 @@ def pick_device(name: object) -> str:
     return "cuda" if name != "cpu" and torch.cuda.is_available() else "cpu"
 
 
+def gpus() -> list[str]:
+    """Name and memory of each GPU that torch sees."""
+    import torch
+
+    found = (torch.cuda.get_device_properties(number) for number in range(torch.cuda.device_count()))
+    return [f"{each.name} with {each.total_memory / 2**30:.0f} GiB" for each in found]
+
+
 def pick_dtype(name: object) -> str:
     """The name as transformers takes it; `auto` is what the weights are stored in. Raises `InputError` for another."""
     return _known("dtype", name, DTYPES)

@@ -1,0 +1,29 @@
+"""The last runs, and whether tracking and data versions know them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sm_ops.core.errors import SmOpsError
+from sm_ops.core.home import all_runs
+from sm_ops.health.row import Row
+from sm_ops.tracking.spool import untracked
+
+_SHOWN = 3
+
+
+def rows(home: Path) -> Iterator[Row]:
+    """The newest runs, and those that wait to be sent to the tracking server."""
+    try:
+        runs, waiting = all_runs(home), len(untracked(home))
+    except SmOpsError as error:
+        yield Row("runs", False, error.hint)
+        return
+    last = ", ".join(f"{run.id} of {run.finished[:16].replace('T', ' ')}" for run in runs[-_SHOWN:][::-1])
+    yield Row("runs", True, f"{len(runs)}, the last: {last}" if runs else "none yet; make one with: sm-ops run")
+    if waiting:
+        told = "1 run is not on the tracking server; send it" if waiting == 1 else f"{waiting} runs are not there; send them"
+        yield Row("tracking", False, f"{told}: sm-ops track push")
+    elif runs:
+        yield Row("tracking", True, "all runs were sent")

@@ -1,0 +1,52 @@
+"""The schedules of a Prefect server: is each active, was its last run well, is one late."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sm_ops.health.row import Row
+
+_PATIENCE = 60
+"""Seconds for a server to answer."""
+_WELL = ("Completed", "Superseded", "Checks failed")
+
+
+def rows(home: Path) -> Iterator[Row]:
+    """One row a schedule, of the server that PREFECT_API_URL names; none is started to ask."""
+    if not os.environ.get("PREFECT_API_URL"):
+        yield Row("schedules", True, "no server is named or runs here; start one with: sm-ops serve")
+        return
+    command = [sys.executable, "-m", "flows.deploy", "status", "--json"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        yield Row("schedules", False, f"the server at PREFECT_API_URL did not answer within {_PATIENCE} s")
+        return
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        yield Row("schedules", False, said[-1].removeprefix("sm-ops: ") if said else "the server did not answer")
+        return
+    found = json.loads(done.stdout)
+    if not found["schedules"]:
+        yield Row("schedules", True, "none; make them with: sm-ops deploy")
+    for pool in found["pools"]:
+        online = pool["workers_online"]
+        told = f"{online} workers of pool {pool['name']}, {pool['concurrency']} runs at a time"
+        yield Row("workers", online > 0, told if online else f"{told}; start one, or: sm-ops serve")
+    if found["schedules"] and not found["automation"]:
+        yield Row("schedules", False, "runs that fall silent stay Running; mend it with: sm-ops deploy")
+    yield from map(_schedule, found["schedules"])
+
+
+def _schedule(row: dict[str, Any]) -> Row:
+    last = f"last {row['last_state']} ({row['last_expected']})" if row["last_state"] else "never ran"
+    well = row["last_state"] in (None, *_WELL) and not row["late"]
+    state = "paused" if row["paused"] else f"next {row['next']}"
+    late = f", {row['late']} late" if row["late"] else ""
+    return Row("schedule", well, f"{row['slug']} ({row['cron']} {row['timezone']}): {state}, {last}{late}")
