@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
@@ -252,6 +253,16 @@ class Vault:
                 path.unlink() if is_segment(path) else destroy(path)
 
     # ---- reading -------------------------------------------------------------------------------------------
+
+    def copy(self, target: Path) -> None:
+        """A copy of the folder as it is at one moment: as encrypted as it is here, and unreadable without its key."""
+        self._header()
+
+        def left_out(folder: str, _: list[str]) -> list[str]:
+            return [self._writing.name, "lock"] if Path(folder) == self.folder else []
+
+        with self._lock():
+            shutil.copytree(self.folder, target, ignore=left_out)
 
     def names(self) -> list[str]:
         """Datasets that can be read, given the key."""
