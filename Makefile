@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 export UV_FIND_LINKS
 
-.PHONY: run test check test-slow bench clean
+.PHONY: run test check infra-check test-slow bench clean
 .DEFAULT_GOAL := run
 
 # pip takes torch's build for this machine, uv resolves the rest in seconds (docs/architecture.md, "Environment").
@@ -18,7 +18,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 run: $(VENV)/.ready
 	$(BIN)/sm-ops run
 
-test: check
+test: check infra-check
 	$(BIN)/pytest -m 'not slow and not unit' --durations=10
 
 check: $(VENV)/.ready
@@ -26,6 +26,9 @@ check: $(VENV)/.ready
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/pytest -m unit -n 2 --dist loadfile
+
+infra-check: $(VENV)/.ready
+	$(BIN)/python -m infra.check
 
 test-slow: $(VENV)/.ready
 	$(BIN)/pytest -m slow --durations=10
