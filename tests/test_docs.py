@@ -26,7 +26,7 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
 }
-FOLDERS = ("sm_ops", "flows", "configs", "tests", "docs", "benchmarks")
+FOLDERS = ("sm_ops", "flows", "configs", "infra", "tests", "docs", "benchmarks")
 GAPS = ("...", "…")
 
 

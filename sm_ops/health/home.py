@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sm_ops.core import fs
+from sm_ops.core.holders import holders, identity
 from sm_ops.health.row import Row
 
 
@@ -26,15 +27,11 @@ def rows(home: Path) -> Iterator[Row]:
 
 
 def _held(home: Path) -> Iterator[tuple[Path, str]]:
-    """The home's locks that a process holds, as the kernel lists them; none is taken to ask."""
-    holders: dict[int, str] = {}
-    with suppress(OSError):  # there is no such list on other systems
-        for line in Path("/proc/locks").read_text().splitlines():
-            _, _, _, _, pid, file, *_ = line.replace("-> ", "").split()
-            holders[int(file.rpartition(":")[2])] = pid
+    """The home's locks that a process holds."""
+    known = holders()
     for lock in sorted([*home.glob("locks/*.lock"), *home.glob("vault/lock")]):
         with suppress(OSError):
-            if (pid := holders.get(lock.stat().st_ino)) is not None:
+            if (pid := known.get(identity(lock.stat()))) is not None:
                 yield lock, f"process {pid}{_step(lock)}"
 
 

@@ -102,7 +102,7 @@ def test_a_damaged_run_and_one_that_was_not_sent(doctor, home):
     code, rows = doctor()
     assert code == 3
     assert rows["runs"]["found"] == "1, the last: tiny-0a1b of 2026-01-02 03:04"
-    assert rows["tracking"]["found"] == "1 run is not on the tracking server; send it: sm-ops track push"
+    assert rows["tracking"]["found"] == "1 run is not on the tracking server; send what is missing: sm-ops track push"
     (run / "run.json").write_text("{")
     code, rows = doctor()
     assert code == 3
