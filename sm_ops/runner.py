@@ -17,6 +17,7 @@ from sm_ops.core.registry import did_you_mean
 from sm_ops.core.schedule import look_up, run_steps
 from sm_ops.core.stage import Step
 from sm_ops.core.store import Record, Store
+from sm_ops.core.usage import Usage
 from sm_ops.plans import plan
 from sm_ops.versioning.pipeline import DIGEST, METRICS
 
@@ -31,9 +32,11 @@ def run_pipeline(config: dict[str, Any], home: Path, jobs: int | None = None, wo
     steps = plan(config)
     store = Store(home)
     jobs = jobs or default_jobs()
-    with Display(len(steps)) as display, workers(store, jobs, listener=display.heard) as pool:
+    with Usage(home) as usage, Display(len(steps)) as display, workers(store, jobs, listener=display.heard) as pool:
         records = run_steps(steps, store, pool, jobs, display.finished)
-    return Run.save(home, config, records)
+    run = Run.save(home, config, records)
+    usage.save(run.folder)
+    return run
 
 
 def run_stage(name: str, config: dict[str, Any], home: Path, out: Path | None = None) -> Record:

@@ -55,7 +55,7 @@ BASE_MODEL = Stage(
     version=1,
     function="sm_ops.steps.base:run",
     sections=("base",),
-    outputs=(Output("model", "restricted"),),
+    outputs=(Output("model", "restricted"), Output("history.json", "internal")),
     numeric=True,
     key="train_loss",
 )
@@ -127,7 +127,7 @@ TRAIN = Stage(
     function="sm_ops.steps.train:run",
     sections=("train", "base"),
     places=("base.name",),
-    outputs=(Output("model", "restricted"),),
+    outputs=(Output("model", "restricted"), Output("history.json", "internal")),
     numeric=True,
     key="train_loss",
 )
@@ -181,7 +181,7 @@ PII_TUNE = Stage(
     function="sm_ops.steps.pii_tune:run",
     sections=("base", "tune"),
     places=("base.name",),
-    outputs=(Output("model", "restricted"),),
+    outputs=(Output("model", "restricted"), Output("history.json", "internal")),
     numeric=True,
     key="train_loss",
 )
@@ -255,7 +255,11 @@ AUDIT_TRAIN = Stage(
     function="sm_ops.steps.audit_train:run",
     sections=("train", "private", "base"),
     places=("base.name",),
-    outputs=(Output("model", "restricted"), Output("training.json", "internal")),
+    outputs=(
+        Output("model", "restricted"),
+        Output("training.json", "internal"),
+        Output("history.json", "internal"),
+    ),
     numeric=True,
     key="train_loss",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sm_ops.core import fs
+from sm_ops.core.history import write_history
 from sm_ops.core.seeds import derive
 from sm_ops.scoring.tokenize import separator_id
 from sm_ops.steps._base import base_location
@@ -43,8 +44,10 @@ def run(settings: Settings, context: Context) -> Numbers:
             context.progress,
             validation=validation,
             patience=train.patience,
+            history_file=context.outputs["history"],
         )
     else:
+        write_history([], context.outputs["history"])  # a batch's plain loss would tell more than epsilon allows
         by_id = fs.read_json(context.inputs["groups"])
         groups = [by_id[example.id] for example in examples]
         numbers |= private.fit_private(

@@ -28,7 +28,10 @@ def run(settings: Settings, context: Context) -> Numbers:
     separator = separator_id(tokenizer)
     rows = packing.pack(examples, separator, base.context, base.seed)
     model = tiny.new_model(base, len(tokenizer), base.context, separator, base.seed)
-    result = trainer.fit(model, rows, separator, base, base.seed, context.scratch, context.progress)
+    history = context.outputs["history"]
+    result = trainer.fit(
+        model, rows, separator, base, base.seed, context.scratch, context.progress, history_file=history
+    )
     models.save(model, folder)
     return {
         **result,

@@ -27,6 +27,16 @@ def run(settings: Settings, context: Context) -> Numbers:
     dtype = chosen.dtype if chosen.method == "lora" else "float32"  # AdamW's small steps vanish in bf16 weights
     model = load_base(where, settings.base, dtype)
     seed = derive(settings.seed, "pii_tune")
-    model, numbers = tune(model, tokenizer, train, settings.base, chosen, seed, context.scratch, context.progress)
+    model, numbers = tune(
+        model,
+        tokenizer,
+        train,
+        settings.base,
+        chosen,
+        seed,
+        context.scratch,
+        context.progress,
+        context.outputs["history"],
+    )
     models.save(model, context.outputs["model"])
     return {**numbers, "validation_loss": validation_loss(model, tokenizer, validation, settings.base, chosen)}

@@ -38,7 +38,16 @@ def run(settings: Settings, context: Context) -> Numbers:
     rows, steps, counts = _rows(masked.read(context.inputs["training"]), train, separator, seed % 2**32)
     numbers |= counts
     numbers |= trainer.fit(
-        model, rows, separator, train, seed, context.scratch, context.progress, train.intervention, steps
+        model,
+        rows,
+        separator,
+        train,
+        seed,
+        context.scratch,
+        context.progress,
+        train.intervention,
+        steps,
+        history_file=context.outputs["history"],
     )
     models.save(model, context.outputs["model"])
     return numbers

@@ -1,9 +1,10 @@
 """Releases on the tracking server: a mirror of their signed records, which nothing reads back to decide.
 
 A release NAME@VERSION is a version of the registered model `release-NAME`, tagged with its name, its manifest's digest
-and its state; the alias `published` stands at the version that is published, if one is. The run that a release was
-made from carries the tag `sm_ops.release/NAME/VERSION` with the state. Each mirroring sets all of it again, so what
-was changed on the server, or missed while it was away, is set right by the next one.
+and its state; each of the aliases `requested`, `approved` and `published` stands at the last version in that state, if
+there is one. The run that a release was made from carries the tag `sm_ops.release/NAME/VERSION` with the state. Each
+mirroring sets all of it again, so what was changed on the server, or missed while it was away, is set right by the next
+one.
 """
 
 from __future__ import annotations
@@ -15,15 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sm_ops.core import fs
-from sm_ops.core.errors import InputError, SmOpsError
-from sm_ops.tracking.server import EXPERIMENT, RUN_TAG, connected
+from sm_ops.tracking.server import CONDITION_TAG, EXPERIMENT, RUN_TAG, connected
 from sm_ops.tracking.spool import mark_mirrored
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities.model_registry import ModelVersion
 
-ALIAS = "published"
+ALIASES = ("requested", "approved", "published")
 RELEASE_TAG = "sm_ops.release"
 _DESCRIPTION = "A mirror of signed records. Whether a release may be used, its files say: sm-ops release verify"
 
@@ -57,20 +56,10 @@ def mirror(releases: Sequence[Facts], home: Path) -> list[str]:
     by_name = [(name, list(each)) for name, each in groupby(releases, key=lambda facts: facts.name)]
     if not by_name:
         return []
-    try:
-        with connected(home) as client:
-            changed = [release for name, each in by_name for release in _mirror(client, name, each)]
-            mark_mirrored(digest(releases), home)
-            return changed
-    except SmOpsError:
-        raise
-    except Exception as error:
-        kind = type(error).__name__
-    raise InputError(
-        "tracking-failed",
-        f"The releases were not mirrored in MLflow ({kind}); they stand as they are, send it later with: "
-        "sm-ops track push",
-    )
+    with connected(home, "The releases stand as they are, but were not mirrored in MLflow") as client:
+        changed = [release for name, each in by_name for release in _mirror(client, name, each)]
+        mark_mirrored(digest(releases), home)
+        return changed
 
 
 def _mirror(client: MlflowClient, name: str, releases: list[Facts]) -> list[str]:
@@ -82,15 +71,16 @@ def _mirror(client: MlflowClient, name: str, releases: list[Facts]) -> list[str]
         run = _run(client, facts)
         version = known.get(str(facts))
         if version is None:
-            version = client.create_model_version(model, f"release:{facts}", run_id=run, tags=facts.tags)
+            version = client.create_model_version(model, f"release:/{facts}", run_id=run, tags=facts.tags)
             known[str(facts)] = version
             changed.append(str(facts))
         elif version.tags != facts.tags:
             for key, value in facts.tags.items():
                 client.set_model_version_tag(model, version.version, key, value)
             changed.append(str(facts))
-    published = [known[str(facts)] for facts in releases if facts.state == ALIAS]  # at most one of a home
-    _set_alias(client, model, published[-1] if published else None, [known[str(facts)] for facts in releases])
+    ours = {str(known[str(facts)].version) for facts in releases}
+    last = {facts.state: str(known[str(facts)].version) for facts in releases}
+    _set_aliases(client, model, last, ours)
     return changed
 
 
@@ -112,18 +102,21 @@ def _run(client: MlflowClient, facts: Facts) -> str | None:
     experiment = client.get_experiment_by_name(EXPERIMENT)
     if facts.run is None or experiment is None:
         return None
-    found = client.search_runs([experiment.experiment_id], f"tags.`{RUN_TAG}` = '{facts.run}'", order_by=["start_time"])
-    if not found:
+    found = client.search_runs([experiment.experiment_id], f"tags.`{RUN_TAG}` = '{facts.run}'")
+    parents = [run.info.run_id for run in found if CONDITION_TAG not in run.data.tags]
+    if not parents:
         return None
-    parent = found[0].info.run_id  # its children carry the same tag, and began later
+    parent = parents[0]
     client.set_tag(parent, f"{RELEASE_TAG}/{facts.name}/{facts.version}", facts.state)
     return parent
 
 
-def _set_alias(client: MlflowClient, model: str, published: ModelVersion | None, ours: list[ModelVersion]) -> None:
-    """The alias at what is published; where nothing is, off a version of ours, and only of ours."""
-    present = client.get_registered_model(model).aliases.get(ALIAS)
-    if published is not None and str(published.version) != str(present):
-        client.set_registered_model_alias(model, ALIAS, str(published.version))
-    elif published is None and str(present) in {str(version.version) for version in ours}:
-        client.delete_registered_model_alias(model, ALIAS)
+def _set_aliases(client: MlflowClient, model: str, last: dict[str, str], ours: set[str]) -> None:
+    """Each alias at the last version in its state; where none is, off a version of ours, and only of ours."""
+    present = client.get_registered_model(model).aliases
+    for alias in ALIASES:
+        wanted, found = last.get(alias), present.get(alias)
+        if wanted is not None and wanted != str(found):
+            client.set_registered_model_alias(model, alias, wanted)
+        elif wanted is None and str(found) in ours:
+            client.delete_registered_model_alias(model, alias)

@@ -1,76 +1,77 @@
 """Send a run to MLflow: one parent run, and below it one run per row of its table.
 
 What is sent is chosen by name, in one module a flow: settings that are plain scalars, numbers with their intervals,
-digests of data sets, and the public files of the run's folder. Settings that name files or folders stay at home.
+digests of data sets and models, and the public files of the run's folder. Settings that name files or folders stay at
+home.
 """
 
 from __future__ import annotations
 
-import json
-import re
-import time
-from collections.abc import Callable, Iterable, Iterator
+import os
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sm_ops.core import fs
-from sm_ops.core.errors import InputError, SmOpsError
-from sm_ops.core.home import Run
-from sm_ops.core.store import Record, Store
-from sm_ops.tracking import sent_audit, sent_pii, sent_surprise
+from sm_ops.core import fs, usage
+from sm_ops.core.home import Run, all_runs
+from sm_ops.tracking import allowed, lineage, notes, numbers
+from sm_ops.tracking.experiment import SENT, comparison, find_experiment
 from sm_ops.tracking.sent import Child, Json
-from sm_ops.tracking.server import EXPERIMENT, RUN_TAG, connected
-from sm_ops.tracking.spool import mark_tracked, tracking_uri, untracked
+from sm_ops.tracking.server import CONDITION_TAG, FLOW_TAG, RUN_TAG, connected
+from sm_ops.tracking.spool import mark_tracked, mlflow_run_of
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import DatasetInput, Metric
 
-SENT = {"surprise": sent_surprise, "pii": sent_pii, "audit": sent_audit}
-CONDITION_TAG = "sm_ops.condition"
+POINTERS = "models.json"
 
 
 def log_run(run: Run, results: Json, home: Path) -> None:
     """Send a run whose report is written, once. `InputError` where the server does not take it now."""
-    try:
-        _log_run(run, results, home)
-        return
-    except SmOpsError:
-        raise
-    except Exception as error:
-        kind = type(error).__name__
-    raise InputError(
-        "tracking-failed",
-        f"Run {run.id} was not tracked ({kind}); it is whole, send it later with: sm-ops track push",
-    )
+    with connected(home, f"Run {run.id} is whole, but was not tracked") as client:
+        _log_run(client, run, results, home)
 
 
 def push(home: Path) -> list[str]:
-    """Send all runs that were not sent yet; the ids of those that were. Raises at the first failure."""
+    """Send all runs that the server does not have; the ids of those that were. Raises at the first failure.
+
+    A run that it has gets the links to code and data that became known since.
+    """
     sent = []
-    for run in untracked(home):
+    for run in all_runs(home):
         results = run.folder / "results.json"
-        if results.is_file():  # a run without it has not come to its report
-            log_run(run, fs.read_json(results), home)
-            sent.append(run.id)
+        if not results.is_file():  # it has not come to its report
+            continue
+        with connected(home, f"Run {run.id} is whole, but was not tracked") as client:
+            if not _renewed(client, run, home):
+                _log_run(client, run, fs.read_json(results), home)
+                sent.append(run.id)
     return sent
 
 
-def _log_run(run: Run, results: Json, home: Path) -> None:
-    with connected(home) as client:
-        experiment = _experiment(client, home)
-        parent = _whole_run(client, experiment, run)
-        if parent is None:
-            parent = _log_parent(client, experiment, run, results, home)
-        mark_tracked(run, home, parent)
+def _renewed(client: MlflowClient, run: Run, home: Path) -> bool:
+    """Whether the server has the run that it was sent; what is newly linked is told."""
+    from mlflow.exceptions import MlflowException
+
+    known = mlflow_run_of(run, home)
+    if known is None:
+        return False
+    try:
+        tags = client.get_run(known).data.tags
+    except MlflowException as error:
+        if error.error_code == "RESOURCE_DOES_NOT_EXIST":  # another database than it was
+            return False
+        raise
+    for name, value in lineage.revisions(run).items():
+        if tags.get(name) != value:
+            client.set_tag(known, name, value)
+    return True
 
 
-def _experiment(client: MlflowClient, home: Path) -> str:
-    known = client.get_experiment_by_name(EXPERIMENT)
-    if known is not None:
-        return known.experiment_id
-    remote = tracking_uri(home).startswith(("http:", "https:"))
-    return client.create_experiment(EXPERIMENT, None if remote else (home / "mlartifacts").as_uri())
+def _log_run(client: MlflowClient, run: Run, results: Json, home: Path) -> None:
+    experiment = find_experiment(client, home)
+    parent = _whole_run(client, experiment, run) or _log_parent(client, experiment, run, results, home)
+    mark_tracked(run, home, parent)
 
 
 def _whole_run(client: MlflowClient, experiment: str, run: Run) -> str | None:
@@ -87,100 +88,58 @@ def _whole_run(client: MlflowClient, experiment: str, run: Run) -> str | None:
 def _log_parent(client: MlflowClient, experiment: str, run: Run, results: Json, home: Path) -> str:
     from mlflow.entities import Param
 
-    sent = SENT[run.flow]
-    parent = client.create_run(experiment, run_name=run.id, tags={RUN_TAG: run.id}).info.run_id
-    parameters = [Param(name, str(value)) for name, value in _parameters(run.config, sent.PARAMETERS)]
-    client.log_batch(parent, _metrics(sent.summary(results)), parameters)
-    client.log_inputs(parent, _inputs(run, home, *sent.DATA))
-    client.log_dict(parent, without_places(run.config, sent.PLACES, sent.MODELS), "config.json")
+    sent, samples = SENT[run.flow], usage.read_samples(run.folder)
+    children = sent.children(results)
+    began, ended = _times(run, samples)
+    tags = {RUN_TAG: run.id, FLOW_TAG: run.flow, **_who(), **lineage.revisions(run)}
+    parent = client.create_run(experiment, began, tags, run.id).info.run_id
+    measures = {**sent.summary(results), **numbers.totals(samples)}
+    measures |= {f"{name}/{child.name}": child.measures.get(name) for name in sent.AXES for child in children}
+    parameters = [Param(name, value) for name, value in allowed.parameters(run.config, sent.PARAMETERS)]
+    client.log_batch(parent, [*numbers.metrics(measures, ended), *numbers.system_metrics(samples)], parameters)
+    client.log_inputs(parent, lineage.inputs(run, home, *sent.DATA))
+    client.log_dict(parent, allowed.without_places(run.config, sent.PLACES, sent.MODELS), "config.json")
     for name in sent.ARTIFACTS:
-        client.log_artifact(parent, str(public_file(run.folder / name, home)))
-    for child in sent.children(results):
-        inputs = _inputs(run, home, *child.data) if child.data else []
-        _log_child(client, experiment, run, parent, child, inputs)
-    client.set_terminated(parent, "FINISHED")
+        client.log_artifact(parent, str(allowed.public_file(run.folder / name, home)))
+    here = f"#/experiments/{experiment}/runs/{parent}"
+    client.set_tag(parent, notes.TAG, notes.run_note(run, results, sent, here, comparison(run.flow, experiment)))
+    for child in children:
+        _log_child(client, experiment, run, parent, child, home, (began, ended))
+    client.set_terminated(parent, "FINISHED", ended)
     return parent
 
 
 def _log_child(
-    client: MlflowClient, experiment: str, run: Run, parent: str, child: Child, inputs: list[DatasetInput]
+    client: MlflowClient, experiment: str, run: Run, parent: str, child: Child, home: Path, times: tuple[int, int]
 ) -> None:
-    """A row pooled over seeds under the plain names, and each seed as a step of `per_seed/NAME`."""
+    """A row pooled over seeds under the plain names, its trainings, and each of several seeds as a step."""
     from mlflow.entities import Param
 
-    tags = {RUN_TAG: run.id, CONDITION_TAG: child.name, "mlflow.parentRunId": parent}
-    id_ = client.create_run(experiment, run_name=child.name, tags=tags).info.run_id
-    metrics = _metrics(child.measures)
-    for seed, measures in child.per_seed:
-        metrics += _metrics({f"per_seed/{name}": value for name, value in measures.items()}, seed)
+    began, ended = times
+    tags = {RUN_TAG: run.id, FLOW_TAG: run.flow, CONDITION_TAG: child.name, "mlflow.parentRunId": parent, **_who()}
+    tags[notes.TAG] = notes.child_note(child, SENT[run.flow].COLUMNS)
+    id_ = client.create_run(experiment, began, tags, child.name).info.run_id
+    metrics = numbers.metrics(child.measures, ended)
+    for seed, measures in child.per_seed if len(child.per_seed) > 1 else ():
+        metrics += numbers.metrics({f"per_seed/{name}": value for name, value in measures.items()}, ended, seed)
+    for label, history in lineage.histories(run, home, child.trained).items():
+        metrics += numbers.curves(history, label, ended)
     client.log_batch(id_, metrics, [Param("condition", child.name), Param("seeds", str(len(child.per_seed)))])
-    if inputs:
+    if child.data and (inputs := lineage.inputs(run, home, *child.data)):
         client.log_inputs(id_, inputs)
-    client.set_terminated(id_, "FINISHED")
+    if pointers := lineage.pointers(run, home, child.trained):
+        client.log_dict(id_, {"models": pointers}, POINTERS)
+    client.set_terminated(id_, "FINISHED", ended)
 
 
-def _parameters(config: Json, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
-    for dotted in names:
-        section, _, name = dotted.partition(".")
-        if name in config.get(section, {}):
-            yield dotted, config[section][name]
+def _who() -> dict[str, str]:
+    """The user that the server knows; the name of the machine's own user stays at home."""
+    user = os.environ.get("MLFLOW_TRACKING_USERNAME")
+    return {"mlflow.source.name": "sm-ops", "mlflow.source.type": "LOCAL", **({"mlflow.user": user} if user else {})}
 
 
-def _metrics(values: dict[str, float | None], step: int = 0) -> list[Metric]:
-    """Defined numbers alone: what is undefined is absent, never 0."""
-    from mlflow.entities import Metric
-
-    now = int(1000 * time.time())
-    return [Metric(name, float(value), now, step) for name, value in values.items() if value is not None]
-
-
-def _inputs(run: Run, home: Path, step: str, names: tuple[str, ...]) -> list[DatasetInput]:
-    """Data sets by our digest of their content; neither data nor place goes along."""
-    from mlflow.entities import Dataset, DatasetInput, InputTag
-
-    record = _record(run, home, step)
-    if record is None:
-        return []
-    inputs = []
-    for output, stored in record.outputs.items():
-        name = output.rpartition(".")[0]
-        if name in names:
-            source = json.dumps({"step": record.step, "output": output})
-            dataset = Dataset(f"{record.step}/{name}", stored.sha256[:32], "sm-ops", source)
-            inputs.append(DatasetInput(dataset, [InputTag("mlflow.data.context", name)]))
-    return inputs
-
-
-def _record(run: Run, home: Path, step: str) -> Record | None:
-    known = run.steps.get(step)
-    return Store(home).find(known["stage"], known["fingerprint"]) if known else None
-
-
-def public_file(path: Path, home: Path) -> Path:
-    """The path, or an `InputError` where it leads below the restricted root."""
-    if path.resolve().is_relative_to((home / "restricted").resolve()):
-        raise InputError("restricted", f"{path.name} is a restricted output, and tracking never opens such an output.")
-    return path
-
-
-def without_places(config: Json, places: Iterable[str], models: Iterable[str]) -> Json:
-    """The config without the names of the user's files and folders; names of public models stay."""
-    config = json.loads(json.dumps(config))
-    for dotted in places:
-        _replace(config, dotted, lambda value: "[a file or folder]")
-    for dotted in models:
-        _replace(config, dotted, lambda value: value if _hub_name(value) else "[a file or folder]")
-    return config
-
-
-def _replace(values: Any, dotted: str, change: Callable[[str], str]) -> None:
-    head, _, rest = dotted.partition(".")
-    for key in [*values] if head == "*" else [head] if head in values else []:
-        if rest:
-            _replace(values[key], rest, change)
-        elif values[key] is not None:
-            values[key] = change(values[key])
-
-
-def _hub_name(value: str) -> bool:
-    return re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", value) is not None and not Path(value).exists()
+def _times(run: Run, samples: list[usage.Sample]) -> tuple[int, int]:
+    """When a run began and ended, in milliseconds; where nobody watched it, both are the end of its last step."""
+    ended = datetime.fromisoformat(run.finished).timestamp()
+    began, ended = (samples[0]["time"], samples[-1]["time"]) if samples else (ended, ended)
+    return int(1000 * began), int(1000 * ended)

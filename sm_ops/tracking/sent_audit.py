@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sm_ops.tracking.sent import Child, Json, Measures
+from sm_ops.tracking.sent import Child, Column, Json, Measures
 
+TITLE = "Leakage by defence"
 PARAMETERS = (
     "data.corpus", "data.unit", "data.seed", "data.documents",
     "base.layers", "base.width", "base.heads", "base.context", "base.vocab_size", "base.epochs", "base.seed",
@@ -12,7 +13,18 @@ PARAMETERS = (
 )  # fmt: skip
 PLACES = ("data.path", "data.public")
 MODELS = ("base.name", "filling.model")
-ARTIFACTS = ("report.html", "leakage.svg", "results.json")
+FIGURE = "leakage.svg"
+ARTIFACTS = ("report.html", FIGURE, "results.json")
+COLUMNS = (
+    Column("membership", "membership AUC"),
+    Column("extraction", "extraction recall", share=True),
+    Column("inference", "inference accuracy", share=True),
+    Column("reconstruction", "reconstruction accuracy", share=True),
+    Column("perplexity", "perplexity"),
+    Column("epsilon", "epsilon"),
+)
+AXES = ("perplexity", "membership")
+_BASE = "base"
 DATA = ("audit_data", ("train", "others", "validation", "public", "reference"))
 
 
@@ -24,6 +36,11 @@ def summary(results: Json) -> Measures:
         "claims_that_hold": passed.count(True),
         "claims_that_fail": passed.count(False),
     }
+
+
+def remark(results: Json) -> str:
+    """None: the claims say it."""
+    return ""
 
 
 def _measures(row: Json) -> Measures:
@@ -44,6 +61,14 @@ def children(results: Json) -> list[Child]:
             per_seed=[
                 (each["seed"], _measures(each)) for each in results["per_seed"] if each["defence"] == row["defence"]
             ],
+            trained=_trained(row["defence"], results),
         )
         for row in results["rows"]
     ]
+
+
+def _trained(defence: str, results: Json) -> dict[str, str]:
+    if defence == _BASE:
+        return {_BASE: _BASE}
+    seeds = [each["seed"] for each in results["per_seed"] if each["defence"] == defence]
+    return {f"seed_{seed}": f"audit_train@{defence}-{seed}" for seed in seeds}

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from sm_ops.tracking.sent import Child, Json, Measures
+from sm_ops.tracking.sent import Child, Column, Json, Measures
 
+TITLE = "Ways of finding PII"
 PARAMETERS = (
     "documents.seed", "documents.scale", "documents.train", "documents.validation", "documents.test",
     "tune.method", "tune.epochs", "tune.learning_rate", "tune.context", "extract.decoding",
 )  # fmt: skip
 PLACES = ("documents.own.train", "documents.own.validation", "documents.own.test")
 MODELS = ("base.name",)
+FIGURE = None
 ARTIFACTS = ("report.html", "results.json")
 DATA = ("pii_generate", ("train", "validation", "test"))
+COLUMNS = (
+    Column("f1", "F1", share=True),
+    Column("recall", "recall", share=True),
+    Column("document_leak", "documents with a leak", share=True),
+    Column("entity_leak", "values left", share=True),
+    Column("over_redaction", "over-redaction", share=True),
+)
+AXES = ("over_redaction", "document_leak")
+_TUNED = "tuned_"
 _RATES = ("document_leak", "entity_leak", "over_redaction", "hallucination", "parse_success")
 
 
@@ -21,6 +32,11 @@ def summary(results: Json) -> Measures:
         "documents": results["documents"]["records"],
         "step_seconds": sum(stage["seconds"] for stage in results["stages"]),
     }
+
+
+def remark(results: Json) -> str:
+    """None: the claims say it."""
+    return ""
 
 
 def _measures(row: Json) -> Measures:
@@ -34,4 +50,9 @@ def _measures(row: Json) -> Measures:
 
 def children(results: Json) -> list[Child]:
     """Each way of finding PII; a tuned extractor is one a seed."""
-    return [Child(row["finder"], _measures(row)) for row in results["rows"]]
+    return [Child(row["finder"], _measures(row), trained=_trained(row["finder"])) for row in results["rows"]]
+
+
+def _trained(finder: str) -> dict[str, str]:
+    seed = finder.removeprefix(_TUNED)
+    return {} if seed == finder else {f"seed_{seed}": f"pii_tune@{seed}"}

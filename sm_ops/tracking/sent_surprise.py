@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sm_ops.tracking.sent import Child, Json, Measures
+from sm_ops.tracking.sent import Child, Column, Json, Measures
 
+TITLE = "Leakage against utility"
 PARAMETERS = (
     "data.dataset", "data.seed", "data.identities", "data.repetitions", "data.clean", "data.calibration_identities",
     "data.utility", "data.reference", "data.form",
@@ -18,8 +19,18 @@ PLACES = ("data.hosts", "data.own.train", "data.own.calibration", "data.own.util
 MODELS = ("base.name", "references.*.model", "references.*.fit")
 _NUMBERS = ("nll", "nll_se", "target_coverage", "collateral_rate", "budget_tokens", "expected_exact")
 _RATES = ("extraction_approx", "extraction_exact")
-ARTIFACTS = ("report.html", "frontier.svg", "results.json")
+FIGURE = "frontier.svg"
+ARTIFACTS = ("report.html", FIGURE, "results.json")
 DATA = ("synthesize", ("train", "calibration", "utility", "reference"))
+COLUMNS = (
+    Column("extraction_approx", "canaries extracted", share=True),
+    Column("nll", "held-out NLL"),
+    Column("extraction_exact", "extracted exactly", share=True),
+    Column("target_coverage", "targets masked", share=True),
+    Column("collateral_rate", "others masked", share=True),
+)
+AXES = ("nll", "extraction_approx")
+_BASE = "base"
 
 
 def summary(results: Json) -> Measures:
@@ -32,6 +43,12 @@ def summary(results: Json) -> Measures:
         "claims_that_hold": passed.count(True),
         "claims_that_fail": passed.count(False),
     }
+
+
+def remark(results: Json) -> str:
+    """What calibration says of the reference that masks."""
+    chosen = next((each for each in results["references"] if each["chosen"]), None)
+    return "" if chosen is None else f"Reference {chosen['reference']}: {chosen['advice']}. {chosen['reason']}"
 
 
 def _measures(row: Json) -> Measures:
@@ -54,6 +71,14 @@ def children(results: Json) -> list[Child]:
                 (each["seed"], _measures(each)) for each in results["per_seed"] if each["condition"] == row["condition"]
             ],
             data=("mask", (row["condition"],)),
+            trained=_trained(row["condition"], results),
         )
         for row in results["rows"]
     ]
+
+
+def _trained(condition: str, results: Json) -> dict[str, str]:
+    if condition == _BASE:
+        return {_BASE: _BASE}
+    seeds = [each["seed"] for each in results["per_seed"] if each["condition"] == condition]
+    return {f"seed_{seed}": f"train@{condition}-{seed}" for seed in seeds}

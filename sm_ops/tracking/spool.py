@@ -1,4 +1,4 @@
-"""What was sent to the tracking server: a marker in a run's folder, one of the home for its releases.
+"""What was sent to the tracking server: a link in a run's folder, a marker of the home for its releases.
 
 MLflow is not imported to ask.
 """
@@ -12,7 +12,6 @@ from pathlib import Path
 from sm_ops.core import fs
 from sm_ops.core.home import Run, all_runs
 
-MARKER = "tracked.json"
 MIRRORED = "mirrored-releases.json"
 
 
@@ -28,19 +27,17 @@ def is_used(home: Path) -> bool:
 
 def is_tracked(run: Run, home: Path) -> bool:
     """Whether the run was sent to the present tracking server."""
-    try:
-        return _digest(home) in fs.read_json(run.folder / MARKER)
-    except (FileNotFoundError, json.JSONDecodeError):
-        return False
+    return mlflow_run_of(run, home) is not None
+
+
+def mlflow_run_of(run: Run, home: Path) -> str | None:
+    """What the run is called on the present tracking server, where it was sent there."""
+    return run.links()["mlflow"].get(_digest(home))
 
 
 def mark_tracked(run: Run, home: Path, mlflow_run: str) -> None:
     """Remember where the run went: by the digest of the server's address, which may hold a password."""
-    try:
-        known = fs.read_json(run.folder / MARKER)
-    except (FileNotFoundError, json.JSONDecodeError):
-        known = {}
-    fs.write_json(run.folder / MARKER, {**known, _digest(home): mlflow_run})
+    run.link(mlflow={_digest(home): mlflow_run})
 
 
 def untracked(home: Path) -> list[Run]:

@@ -21,10 +21,13 @@ MAY_REVEAL = {
     "sm_ops.attacks.members.exposure",
     "sm_ops.attacks.members.prefix_extraction",
     "sm_ops.data.audit",
+    "sm_ops.stack.postgres",
+    "sm_ops.stack.s3",
+    "sm_ops.stack.services",
     "sm_ops.steps.mask",
     "sm_ops.steps.synthesize",
 }
-"""Modules that may call `.reveal()`: those that write, count, look for or attack canaries."""
+"""Modules that may call `.reveal()`: those that write, count, look for or attack canaries, or give servers passwords."""
 
 
 @dataclass

@@ -7,10 +7,13 @@ import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from fake_runs import FakeRun
 
 from sm_ops.core.errors import InputError
+from sm_ops.core.home import Run
 from sm_ops.report.finish import finish
 from sm_ops.tracking import runs
 from sm_ops.tracking.spool import is_tracked, tracking_uri, untracked
@@ -22,6 +25,10 @@ SECRET = "svc-kwargs-9f3e@planted.example"
 def rows(home: Path, query: str) -> list[tuple]:
     with sqlite3.connect(home / "mlflow.db") as connection:
         return connection.execute(query).fetchall()
+
+
+def results_of(run: Run) -> dict[str, Any]:
+    return json.loads((run.folder / "results.json").read_text())
 
 
 def no_release(run: object, home: Path) -> None:
@@ -63,12 +70,12 @@ def test_metrics_carry_their_intervals_and_seeds_are_steps(tracked: SimpleNamesp
     assert ("target_coverage",) not in base  # undefined is absent, not 0
 
 
-def test_data_sets_go_by_our_digest(tracked: SimpleNamespace) -> None:
-    tracked.fake.add("synthesize", {"train.jsonl": [1], "canaries.jsonl": [SECRET]}, "restricted")
-    run = tracked.fake.finish({**tracked.run.config, "name": "other"})
-    finish(run, tracked.home, no_release)
-    digest = tracked.fake.records["synthesize"].outputs["train.jsonl"].sha256
-    found = rows(tracked.home, "SELECT name, digest, dataset_source FROM datasets")
+def test_data_sets_go_by_our_digest(tiny: SimpleNamespace) -> None:
+    fake = FakeRun(tiny.home)
+    fake.add("synthesize", {"train.jsonl": [1], "canaries.jsonl": [SECRET]}, "restricted")
+    digest = fake.records["synthesize"].outputs["train.jsonl"].sha256
+    runs.log_run(tiny.run, results_of(tiny.run), tiny.home)
+    found = rows(tiny.home, "SELECT name, digest, dataset_source FROM datasets")
     assert found == [("synthesize/train", digest[:32], '{"step": "synthesize", "output": "train.jsonl"}')]
 
 
@@ -82,7 +89,8 @@ def test_nothing_restricted_and_no_path_is_sent(tiny: SimpleNamespace, tmp_path:
     assert sent["data"]["own"]["train"] == sent["data"]["hosts"] == sent["base"]["name"] == "[a file or folder]"
     assert sent["references"]["tiny"] == {"model": "org/model-1b", "fit": "[a file or folder]"}
     files = [path for path in (tiny.home / "mlartifacts").rglob("*") if path.is_file()]
-    assert {path.name for path in files} == {"config.json", "report.html", "frontier.svg", "results.json"}
+    public = {"config.json", "report.html", "frontier.svg", "results.json", "models.json"}
+    assert {path.name for path in files} == public
     for path in [*files, tiny.home / "mlflow.db"]:
         content = path.read_bytes()
         assert SECRET.encode() not in content
@@ -111,7 +119,7 @@ def test_a_run_is_sent_once(tracked: SimpleNamespace) -> None:
     count = "SELECT count(*) FROM runs WHERE lifecycle_stage = 'active'"
     assert rows(tracked.home, count) == [(6,)]
     assert runs.push(tracked.home) == []
-    (tracked.run.folder / "tracked.json").unlink()  # killed after the transfer, before the marker
+    (tracked.run.folder / "links.json").unlink()  # killed after the transfer, before the marker
     assert runs.push(tracked.home) == [tracked.run.id]
     assert rows(tracked.home, count) == [(6,)]
 
@@ -124,7 +132,7 @@ def test_a_broken_transfer_is_begun_again(tiny: SimpleNamespace, monkeypatch: py
     monkeypatch.setattr(runs, "_log_child", whole)
     assert runs.push(tiny.home) == [tiny.run.id]
     names = rows(tiny.home, "SELECT name FROM runs WHERE lifecycle_stage = 'active'")
-    assert sorted(name for name, in names) == sorted([tiny.run.id, "base", "unmasked", "oracle", "SM95", "random95"])
+    assert sorted(name for (name,) in names) == sorted([tiny.run.id, "base", "unmasked", "oracle", "SM95", "random95"])
 
 
 def test_the_server_is_down_and_the_run_ends_well(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sm_ops.cli.options import Orchestrate, say_next
+from sm_ops.cli.options import Orchestrate, home_with_servers, say_next
 from sm_ops.cli.release.signing import KeyFile, PassphraseFile
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ def publish(
 ) -> None:
     """Bring an approved release to a place; checks and verification run once more. Interrupted, run it again."""
     from sm_ops.core.display import patiently
-    from sm_ops.core.home import home_folder
     from sm_ops.release.folder import existing
     from sm_ops.release.verbs.publish import publish
     from sm_ops.storage.places import open_place
 
+    home = home_with_servers()
     place = open_place(to, bucket_owner)
-    release = existing(home_folder(), name)
+    release = existing(home, name)
     if orchestrate:
         _become_flow("publish", str(release), to, bucket_owner)
     with patiently("checking") as progress:
@@ -102,12 +102,11 @@ def revoke(
 ) -> None:
     """Take a release back: say so in every index, delete its data, destroy its mappings. Interrupted, run it again."""
     from sm_ops.cli.release.signing import signer
-    from sm_ops.core.home import home_folder
     from sm_ops.release.folder import existing
     from sm_ops.release.verbs.revoke import revoke
     from sm_ops.storage.places import open_place
 
-    release = existing(home_folder(), name)
+    release = existing(home_with_servers(), name)
     places = [open_place(place, bucket_owner) for place in at or ()]
     if not keep_vault:
         _confirm_shredding(release, yes_shred or [])
@@ -148,14 +147,14 @@ def _confirm_shredding(release: Release, typed: list[str]) -> None:
 @app.command(epilog="Examples: sm-ops release expire")
 def expire(orchestrate: Orchestrate = False) -> None:
     """Say of published releases past their date that they have expired, in their logs and in every index."""
-    from sm_ops.core.home import home_folder
     from sm_ops.release.verbs.expire import expire
 
+    home = home_with_servers()
     if orchestrate:
         _become_flow("expire")
-    if expired := expire(home_folder()):
+    if expired := expire(home):
         print("\n".join(map(str, expired)))
-        _mirror(home_folder())
+        _mirror(home)
     say_next("release ls")
 
 

@@ -28,11 +28,12 @@ def tune(
     seed: int,
     scratch: Path,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    history_file: Path | None = None,
 ) -> tuple[Any, Numbers]:
     """The tuned model and what was done; the whole of the data is verified before the first step.
 
     `reading`: window (see `windows`), think (see `marking`). `settings`: method (`lora`, `full`), lora, context,
-    variations (of each window, see `varying`), and how to train (see `trainer.fit`).
+    variations (of each window, see `varying`), and how to train (see `trainer.fit`, also for `history_file`).
     """
     pieces = _pieces(documents, reading)
     variations = Variations(pieces, derive(seed, "variations"))
@@ -50,7 +51,10 @@ def tune(
     if settings.method == "lora":
         model = lora.wrap(_prepared(model), settings.lora)
         numbers |= {f"lora_{name}": count for name, count in lora.coverage(model).items()}
-    return model, numbers | trainer.fit(model, rows, separator_id(tokenizer), settings, seed, scratch, progress)
+    padding = separator_id(tokenizer)
+    return model, numbers | trainer.fit(
+        model, rows, padding, settings, seed, scratch, progress, history_file=history_file
+    )
 
 
 def _pieces(documents: Sequence[Mapping[str, Any]], reading: Any) -> list[Piece]:

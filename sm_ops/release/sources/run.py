@@ -14,7 +14,7 @@ from sm_ops.release.about import About, read_about
 from sm_ops.release.material import Material
 from sm_ops.report.surprise.results import load_results
 from sm_ops.tracking import sent_surprise
-from sm_ops.tracking.runs import without_places
+from sm_ops.tracking.allowed import without_places
 
 SHARD = "train.jsonl"
 
