@@ -14,7 +14,9 @@ from typing import Any
 
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
+from prefect.client.schemas.actions import DeploymentScheduleCreate
 from prefect.client.schemas.objects import State
+from prefect.client.schemas.schedules import CronSchedule
 from prefect.deployments.runner import RunnerDeployment
 from prefect.events import DeploymentEventTrigger
 from prefect.states import Completed, Failed
@@ -130,11 +132,11 @@ def _ended(work: Callable[[Path], Ended], release: str | None = None) -> State[A
     return state
 
 
-def deployments(destination: str) -> list[RunnerDeployment]:
+def deployments(destination: str | None = None, bucket_owner: str | None = None) -> list[RunnerDeployment]:
     """The three flows as `prefect.serve` or a work pool takes them.
 
-    Building starts when a run of the main job completed, publishing by hand, by a schedule that is added, or by the
-    event `APPROVED`, expiring every night.
+    Building starts when a run of the main job completed, expiring every night. Publishing starts by hand or by a
+    schedule that is added, and, with a destination, by the event `APPROVED`.
     """
     after_run = DeploymentEventTrigger(
         name="release-build after a run",
@@ -147,12 +149,14 @@ def deployments(destination: str) -> list[RunnerDeployment]:
         match={"prefect.resource.id": f"{RESOURCE}*"},
         parameters={"release": _jinja("{{ event.resource.id | replace('" + RESOURCE + "', '') }}")},
     )
+    place = {"destination": destination, "bucket_owner": bucket_owner} if destination else {}
     common: dict[str, Any] = {"concurrency_limit": 1, "entrypoint_type": EntrypointType.MODULE_PATH}
+    nightly = DeploymentScheduleCreate(schedule=CronSchedule(cron="0 2 * * *", timezone="UTC"), slug="nightly")
     made = RunnerDeployment.from_flow
     return [
         made(build, "after-run", triggers=[after_run], **common),
-        made(publish, "approved", triggers=[approved], parameters={"destination": destination}, **common),
-        made(expire, "nightly", cron="0 2 * * *", **common),
+        made(publish, "approved", triggers=[approved] if place else [], parameters=place, **common),
+        made(expire, "nightly", schedules=[nightly], **common),
     ]
 
 

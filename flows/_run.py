@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flows._process import INSIDE, end_with_parent, run_apart
-from flows._settings import configure
+from flows._settings import TAG, configure
 from sm_ops.core import fs
 from sm_ops.core.errors import EXIT_INTERRUPTED, SmOpsError, sanitise
 from sm_ops.core.home import Run, home_folder
@@ -36,10 +36,10 @@ def run_flow(config: dict[str, Any], home: Path, jobs: int | None = None) -> Run
             answers.append(sanitise(error))
             return Failed(message=str(answers[0]))
         answers.append(run)
-        _tag_flow_run(config["name"], run.id)
+        _tag_flow_run(TAG, config["name"], run.id)
         return Completed(message=f"run {run.id}")
 
-    with tags(config["name"]), suppress(Exception):  # told below; Prefect's own words may hold anything
+    with tags(TAG, config["name"]), suppress(Exception):  # told below; Prefect's own words may hold anything
         run_steps(config["name"], fs.sha256(fs.canonical_json(config)), return_state=True)
     return only_answer(answers)
 

@@ -5,6 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+TAG = "sm-ops"
+"""On every run of ours, and on all that `sm-ops deploy` makes."""
+
+HEARTBEAT = 30
+"""Seconds between the heartbeats of a run, Prefect's smallest number."""
+
 
 def configure(home: Path) -> None:
     """Set what the user has not set. Logs stay out of Prefect's database: states say in one sentence what failed."""
@@ -15,6 +21,7 @@ def configure(home: Path) -> None:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "true",
         "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
+        "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT),
         "PREFECT_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_TO_API_ENABLED": "false",
         "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",

@@ -161,11 +161,11 @@ def _train(config: Facts, model: Any, tokenizer: Any, records: list[Record], scr
     from sm_ops.scoring.tokenize import separator_id, tokenize_all
     from sm_ops.training import lora, packing, private, trainer
     from sm_ops.training.masked import unmasked
+    from sm_ops.training.recipe import ONCE
 
     separator = separator_id(tokenizer)
     rows = packing.texts(unmasked(records, tokenize_all(records, tokenizer)), separator, CONTEXT)[:2]
-    once = {"epochs": 1, "batch_size": 2, "accumulation": 1, "warmup_steps": 0, "device": "cpu", "threads": 1}
-    train = Settings({**config["train"], **once})
+    train = Settings({**config["train"], **ONCE})
     tuned = lora.wrap(model, train.lora) if train.method == "lora" else model
     trainer.fit(tuned, rows, separator, train, 0, scratch / "plain")
     used = any(defence["private"] for defence in config["defences"].values())
@@ -173,5 +173,3 @@ def _train(config: Facts, model: Any, tokenizer: Any, records: list[Record], scr
         chosen = Settings({**config["private"], "noise_multiplier": 1.0, "delta": 0.1, "unit": "record"})
         private.fit_private(tuned, rows, [None] * len(rows), separator, train, chosen, 0, scratch / "private")
     return used
-
-

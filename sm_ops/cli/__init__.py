@@ -6,6 +6,7 @@ A new group is a module with a `typer.Typer` named `app`, and a line at the end 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from contextlib import redirect_stderr, suppress
 from typing import Annotated, Any, TextIO
@@ -14,7 +15,7 @@ import typer
 from typer.exceptions import TyperException
 
 from sm_ops import __version__
-from sm_ops.cli import attack, doctor, own_files, pii, pipelines, release, track, vault
+from sm_ops.cli import attack, data, deploy, doctor, own_files, pii, pipelines, release, sagemaker, serve, track, vault
 from sm_ops.core.errors import EXIT_INPUT, EXIT_INTERRUPTED, SmOpsError, sanitise
 
 app = typer.Typer(
@@ -28,11 +29,15 @@ app = typer.Typer(
 app.add_typer(pipelines.app)
 app.add_typer(own_files.app)
 app.add_typer(attack.app)
-app.add_typer(track.app, name="track")
-app.add_typer(vault.app, name="vault")
-app.add_typer(doctor.app)
 app.add_typer(pii.app, name="pii")
 app.add_typer(release.app, name="release")
+app.add_typer(vault.app, name="vault")
+app.add_typer(data.app, name="data")
+app.add_typer(track.app, name="track")
+app.add_typer(deploy.app)
+app.add_typer(serve.app, name="serve")
+app.add_typer(sagemaker.app, name="sagemaker")
+app.add_typer(doctor.app)
 
 
 @app.callback(invoke_without_command=True)
@@ -77,6 +82,7 @@ class _Forgiving:
 
 
 def _main() -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends us lets us end in order
     try:
         code = _invoke(sys.argv[1:])
         sys.stdout.flush()  # a reader that has gone is noticed here, not while the interpreter ends

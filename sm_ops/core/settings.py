@@ -30,6 +30,9 @@ class Settings:
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Settings, (self._values,)
+
     def __repr__(self) -> str:
         return f"Settings({', '.join(self._values)})"
 

@@ -47,8 +47,8 @@ class Batched(Protocol):
         """The batch's log probabilities (float32, row after row); NaN for a first token that nothing precedes."""
         ...
 
-    def settle(self, worker: int) -> None:
-        """In worker process number `worker`, before its first batch: take the device that is its own."""
+    def settle(self, worker: int | None) -> None:
+        """In a worker process, before its first batch: see `sm_ops.scaleout.shards.Work.settle`."""
         ...
 
 

@@ -62,21 +62,9 @@ def prefect_worker(plan: Plan, pool: str) -> Service:
         "PREFECT_LOGGING_TO_API_ENABLED": "false",
         "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",  # without them nobody notices a run whose host has gone
     }
-    words = [
-        "worker",
-        "start",
-        "--pool",
-        pool,
-        "--name",
-        f"sm-ops-{pool}",
-        "--type",
-        "process",
-        "--install-policy",
-        "never",
-    ]
     return Service(
         name=f"prefect-worker-{pool}",
-        command=[*_PYTHON, "prefect", "--no-prompt", *words],
+        command=[*_PYTHON, "flows.worker", "--pool", pool, "--name", f"sm-ops-{pool}"],
         environment=environment,
         folder=Path.cwd(),
         answers=lambda: True,

@@ -21,9 +21,8 @@ def run(settings: Settings, context: Context) -> Numbers:
     tokens = scored_tokens = 0
     for split in ("calibration", "train"):
         records = read_split(context.inputs[split])
-        scored = score_in_shards(
-            reference, records, context.scratch / split, context.progress, settings.reference.workers
-        )
+        folder, crew = context.scratch / split, settings.reference
+        scored = score_in_shards(reference, records, folder, context.progress, crew.workers, crew.engine)
         write_scores(context.outputs[split], scored, reference.source)
         tokens += sum(len(s.tokens) for s in scored)
         scored_tokens += sum(int((s.surprise == s.surprise).sum()) for s in scored)

@@ -54,7 +54,7 @@ def score(
     """Score records under a reference model: a folder, a hub name, or what `backend` reads.
 
     `settings` are those of a pipeline's `references` (`backend`, `prompt`, `violating`, `prefix_token`, `dtype`,
-    `device`, `token_budget`, `workers`, `revision`). Finished shards are kept in `folder`, and found there again.
+    `device`, `token_budget`, `workers`, `engine`, `revision`). Finished shards are kept in `folder`, and found again.
     """
     given = {"model": place(model, home_folder()), **settings}
     reference = validated(Reference, given, "score").model_dump(mode="json")
@@ -63,5 +63,5 @@ def score(
     if not found:
         raise InputError("no-records", "There are no records to score; give at least one.")
     with tempfile.TemporaryDirectory() if folder is None else nullcontext(folder) as shards:
-        scored = score_in_shards(loaded, found, Path(shards), progress, reference["workers"])
+        scored = score_in_shards(loaded, found, Path(shards), progress, reference["workers"], reference["engine"])
     return Scores(scored, loaded.source)

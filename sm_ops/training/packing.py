@@ -59,6 +59,11 @@ def texts(examples: Sequence[Example], separator: int, context: int) -> list[Row
     return result
 
 
+def empty(padding: int) -> Row:
+    """A row that teaches nothing."""
+    return _row(np.array([padding]), np.array([IGNORED]), np.array([False]))
+
+
 def within(examples: Sequence[Example], context: int, emptied: str) -> list[Example]:
     """The examples of which `rows` keeps a supervised token, where they have one at all.
 

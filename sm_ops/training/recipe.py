@@ -57,6 +57,17 @@ SMALL = {
 }
 """Dimensions of the two-layer model of the trial step."""
 
+ONCE = {
+    "epochs": 1,
+    "batch_size": 2,
+    "accumulation": 1,
+    "warmup_steps": 0,
+    "device": "cpu",
+    "threads": 1,
+    "processes": 1,
+}
+"""Settings of the trial step, on two rows."""
+
 CHARS_PER_TOKEN = 3
 """Of code under a byte-level BPE, roughly: what is known before anything has been tokenized."""
 
@@ -297,10 +308,9 @@ def _trial(train: Settings, shape: Any) -> Facts:
         for number, (own, mask) in enumerate(zip(ids, masks, strict=True))
     ]
     rows = packing.rows(interventions.prepare(examples, train.intervention), length)
-    once = {"epochs": 1, "batch_size": 2, "accumulation": 1, "warmup_steps": 0, "device": "cpu", "threads": 1}
     before = [parameter.detach().clone() for parameter in model.parameters()]
     with tempfile.TemporaryDirectory() as scratch:
-        settings = Settings(train.plain() | once)
+        settings = Settings(train.plain() | ONCE)
         result = trainer.fit(model, rows, 0, settings, 0, Path(scratch), intervention=train.intervention)
     if all(torch.equal(old, new) for old, new in zip(before, model.parameters(), strict=True)):
         raise InputError("recipe-does-not-train", f"One step of this recipe changes no weight of a small {name}.")

@@ -6,26 +6,35 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate.data_loader import SeedableRandomSampler
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.utils.logging import disable_progress_bar
 
 from sm_ops.core import fs
+from sm_ops.core.ending import deferred
 from sm_ops.core.errors import InputError, StageError
+from sm_ops.core.history import write_history
 from sm_ops.masking.labels import IGNORED
+from sm_ops.training import distributed, sharding
 from sm_ops.training.interventions import BLOCKING, WEAKENING, blocked_attention, require_blocking, weakened
 from sm_ops.training.models import pick_device
 from sm_ops.training.optimisers import MuonWithAdamW
-from sm_ops.training.packing import Row, collate, learned_tokens
+from sm_ops.training.packing import Row, collate, empty, learned_tokens
 
 disable_progress_bar()  # progress is told by the caller
 
 MAX_GRAD_NORM = 1.0
 """Cap of the gradient's norm over all trained parameters (paper C.2)."""
+
+LAYOUT = "layout.json"
+
+Numbers = dict[str, float | None]
+Progress = Callable[[int, int], None]
 
 
 def masked_loss(logits: torch.Tensor, labels: torch.Tensor, kept: torch.Tensor | int) -> torch.Tensor:
@@ -71,12 +80,13 @@ def fit(
     settings: Any,
     seed: int,
     scratch: Path,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
     intervention: str = "loss",
     steps: int | None = None,
     validation: Sequence[Row] = (),
     patience: int | None = None,
-) -> dict[str, float | None]:
+    history_file: Path | None = None,
+) -> Numbers:
     """Train `model` in place on `rows`; returns the number of optimiser steps and the last epoch's mean loss.
 
     A row's first token has no context, so its label has to be -100 (see `packing`). `settings`: epochs,
@@ -91,9 +101,51 @@ def fit(
     fallen for so many passes (`epochs` or `steps` are the most, and what the schedule counts on), and the weights of
     the best pass are kept; `epochs` (trained), `best_epoch` and `validation_perplexity` (of it) are returned as well.
 
-    Raises `StageError` when the loss is no longer a number, `InputError` when the model cannot block attention or no
-    validation row has a label.
+    `history_file` gets the losses by step (see `core.history`).
+
+    `settings.processes` of this machine share the training: each step has the same rows as in one process, and is
+    divided by all their labels, so that the weights are those of one process up to rounding (where there is no
+    dropout). `settings.parallel` says whether each of them holds the model (`ddp`) or a part of it (`fsdp2`, which
+    takes neither Muon nor `clip` nor `patience`; the config refuses them). Each has `settings.threads`, and a GPU of
+    its own or, without GPUs, a share of the CPU.
+
+    Raises `StageError` when the loss is no longer a number, `InputError` when the model cannot block attention, no
+    validation row has a label, a checkpoint is of another number of processes, there are fewer GPUs, or a launcher has
+    started this process as one of several.
     """
+    distributed.require_no_launcher()
+    _check_layout(settings, scratch)
+    arguments = (rows, padding, settings, seed, scratch, intervention, steps, validation, patience, history_file)
+    if settings.processes == 1:
+        return _fit(progress, model, *arguments)
+    device = pick_device(settings.device)
+    numbers, weights = distributed.run(
+        fit_share, (model, *arguments), settings.processes, device, settings.threads, scratch, progress
+    )
+    _set_trained(model, weights)
+    return numbers
+
+
+def fit_share(progress: Progress, model: Any, *arguments: Any) -> tuple[Numbers, list[torch.Tensor]]:
+    """What one process of several does; the numbers, and the trained weights on the CPU."""
+    numbers = _fit(progress, model, *arguments)
+    return numbers, [sharding.whole(parameter) for parameter in _trained(model)]
+
+
+def _fit(
+    progress: Progress,
+    model: Any,
+    rows: Sequence[Row],
+    padding: int,
+    settings: Any,
+    seed: int,
+    scratch: Path,
+    intervention: str,
+    steps: int | None,
+    validation: Sequence[Row],
+    patience: int | None,
+    history_file: Path | None,
+) -> Numbers:
     torch.set_num_threads(settings.threads)
     watch = None
     if patience is not None:
@@ -101,28 +153,38 @@ def fit(
             hint = f"None of the {len(validation)} validation rows has a token to learn; give others, or no patience."
             raise InputError("no-validation", hint)
         watch = _Patience(patience, lambda: validation_loss(model, validation, padding, settings.batch_size), scratch)
-    trainer = _Trainer(
+    arguments = _arguments(settings, seed, scratch, steps)
+    if intervention in BLOCKING:
+        require_blocking(model, max(len(row["input_ids"]) for row in rows))
+    sharded = settings.processes > 1 and settings.parallel == "fsdp2"
+    if sharded:
+        sharding.shard(model, arguments.device)
+    trainer = (_ShardedTrainer if sharded else _Trainer)(
         intervention,
         model=model,
-        args=_arguments(settings, seed, scratch, steps),
-        train_dataset=rows,  # type: ignore[arg-type]
+        args=arguments,
+        train_dataset=rows if settings.processes == 1 else [*rows, empty(padding)],  # type: ignore[arg-type]
         data_collator=lambda batch: collate(batch, padding),
         callbacks=[_Progress(progress), *([watch] if watch else [])],
         optimizers=(_optimiser(model, settings), None),
     )
     trainer.remove_callback(PrinterCallback)
-    if intervention in BLOCKING:
-        require_blocking(model, max(len(row["input_ids"]) for row in rows))
-    result = trainer.train(resume_from_checkpoint=last_checkpoint(scratch))
+    if settings.processes > 1:
+        torch.manual_seed((seed + arguments.process_index) % 2**32)  # each has dropout of its own
+    with deferred() as asked_to_leave:
+        trainer.add_callback(_Leaving(distributed.agreed(asked_to_leave)))
+        result = trainer.train(resume_from_checkpoint=last_checkpoint(scratch))
     history = [entry for entry in trainer.state.log_history if "loss" in entry]
     losses = [entry["loss"] for entry in history]
     if not math.isfinite(sum(losses)):
         first = next(step for step, loss in enumerate(losses, start=1) if not math.isfinite(loss))
         hint = f"The training loss is not a number after step {first} of {len(losses)}; lower the learning rate."
         raise StageError("training-diverged", hint)
+    if history_file and trainer.is_world_process_zero():
+        write_history(trainer.state.log_history, history_file)
     epochs = len(watch.losses) if watch else settings.epochs
     last_epoch = losses[-math.ceil(len(losses) / epochs) :]
-    numbers: dict[str, float | None] = {
+    numbers: Numbers = {
         "steps": result.global_step,
         "train_loss": math.fsum(last_epoch) / len(last_epoch),
         "steps_without_loss": sum(entry["labels"] == 0 for entry in history),
@@ -157,7 +219,7 @@ def validation_loss(model: Any, rows: Sequence[Row], padding: int, batch_size: i
 
 
 def steps_of(rows: int, settings: Any) -> int:
-    """Optimiser steps of `settings.epochs` passes over so many rows in one process; a pass ends with a short step."""
+    """Optimiser steps of `settings.epochs` passes over so many rows; a pass ends with a short step."""
     return settings.epochs * math.ceil(math.ceil(rows / settings.batch_size) / settings.accumulation)
 
 
@@ -177,6 +239,21 @@ def last_checkpoint(scratch: Path) -> str | None:
     return None
 
 
+def _check_layout(settings: Any, scratch: Path) -> None:
+    """Refuse a checkpoint of another number of processes: its random states and parts of weights do not fit."""
+    layout = {"processes": settings.processes, "parallel": settings.parallel if settings.processes > 1 else None}
+    file = scratch / LAYOUT
+    if last_checkpoint(scratch) is None:
+        fs.write_json(file, layout)
+    elif file.is_file() and (found := fs.read_json(file)) != layout:
+        parallel = f" and parallel={found['parallel']}" if found["parallel"] else ""
+        raise InputError(
+            "other-processes",
+            f"The checkpoint in {scratch} is of a training with processes={found['processes']}{parallel}; set them "
+            "as they were to go on with it, or remove that folder to begin again.",
+        )
+
+
 class _Trainer(Trainer):
     """Applies an intervention, and logs with each step's loss what `fit` counts; checkpoints keep the log."""
 
@@ -193,6 +270,16 @@ class _Trainer(Trainer):
             present = inputs["attention_mask"]
             inputs["attention_mask"] = blocked_attention(self.model, self._masked, present)
         return super().compute_loss(model, inputs, *args, **kwargs)
+
+    def _get_train_sampler(self, *args: Any, **kwargs: Any) -> Any:
+        if self.args.world_size == 1:
+            return super()._get_train_sampler(*args, **kwargs)
+        return _SharedOrder(self)
+
+    def _save_rng_state(self, output_dir: str) -> None:
+        """All processes have written their part of a checkpoint before its state file says that it is whole."""
+        super()._save_rng_state(output_dir)
+        self.accelerator.wait_for_everyone()
 
     def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
         if "loss" in logs:
@@ -214,6 +301,59 @@ class _Trainer(Trainer):
         return loss
 
 
+class _ShardedTrainer(_Trainer):
+    """Trains a model that `sharding.shard` has shared out, which accelerate then has to leave as it is."""
+
+    model: Any
+    optimizer: Any
+    lr_scheduler: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.accelerator.prepare_model(self.model, evaluation_mode=True)  # autocast alone, no DDP
+        self.model._is_accelerate_prepared = True
+
+    def save_model(self, *args: Any, **kwargs: Any) -> None:
+        """The weights go with the optimiser's state."""
+
+    def _load_from_checkpoint(self, *args: Any, **kwargs: Any) -> None:
+        """As they were saved."""
+
+    def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
+        sharding.save(self.model, self.optimizer.optimizer, Path(output_dir))
+        torch.save(self.lr_scheduler.state_dict(), self._scheduler_file(output_dir))
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        if checkpoint is not None:
+            sharding.load(self.model, self.optimizer.optimizer, Path(checkpoint))
+            self.lr_scheduler.load_state_dict(torch.load(self._scheduler_file(checkpoint), weights_only=True))
+
+    def _scheduler_file(self, checkpoint: str) -> Path:
+        return Path(checkpoint) / f"scheduler-{self.args.process_index}.pt"
+
+
+class _SharedOrder(torch.utils.data.Sampler[int]):
+    """The order of one process in each pass, then empty rows until all processes have as many full microbatches.
+
+    The pass is read from the trainer's state: accelerate tells it to no sampler of a pass that is resumed.
+    """
+
+    def __init__(self, trainer: _Trainer) -> None:
+        self._trainer = trainer
+        self._rows = len(trainer.train_dataset) - 1  # type: ignore[arg-type]
+        self._order = SeedableRandomSampler(range(self._rows), data_seed=trainer.args.data_seed)
+        share = trainer.args.per_device_train_batch_size * trainer.args.world_size
+        self._empty = -self._rows % share
+
+    def __len__(self) -> int:
+        return self._rows + self._empty
+
+    def __iter__(self) -> Iterator[int]:
+        self._order.set_epoch(int(self._trainer.state.epoch or 0))
+        yield from self._order
+        yield from [self._rows] * self._empty
+
+
 def _optimiser(model: Any, settings: Any) -> torch.optim.Optimizer | None:
     """The optimiser that the settings name; None leaves AdamW to the Trainer."""
     if settings.optimizer == "adamw":
@@ -227,12 +367,13 @@ def _optimiser(model: Any, settings: Any) -> torch.optim.Optimizer | None:
 
 
 def _arguments(settings: Any, seed: int, scratch: Path, steps: int | None) -> TrainingArguments:
+    batch_size, accumulation = _share(settings)
     arguments = TrainingArguments(
         output_dir=str(scratch),
         num_train_epochs=settings.epochs,
         max_steps=-1 if steps is None else steps,
-        per_device_train_batch_size=settings.batch_size,
-        gradient_accumulation_steps=settings.accumulation,
+        per_device_train_batch_size=batch_size,
+        gradient_accumulation_steps=accumulation,
         learning_rate=settings.learning_rate,
         lr_scheduler_type=settings.schedule,
         warmup_steps=settings.warmup_steps,
@@ -259,6 +400,13 @@ def _arguments(settings: Any, seed: int, scratch: Path, steps: int | None) -> Tr
     return arguments
 
 
+def _share(settings: Any) -> tuple[int, int]:
+    """Batch size and accumulation of each process: they take turns at microbatches, or else split each of them."""
+    if settings.accumulation % settings.processes == 0:
+        return settings.batch_size, settings.accumulation // settings.processes
+    return settings.batch_size // settings.processes, settings.accumulation
+
+
 class _Progress(TrainerCallback):
     def __init__(self, progress: Callable[[int, int], None]) -> None:
         self._progress = progress
@@ -266,6 +414,17 @@ class _Progress(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.global_step % 10 == 0 or state.global_step == state.max_steps:
             self._progress(state.global_step, state.max_steps)
+
+
+class _Leaving(TrainerCallback):
+    """Ends training with a checkpoint when the process was asked to leave; where it ends anyway there is none."""
+
+    def __init__(self, asked_to_leave: Callable[[], bool]) -> None:
+        self._asked_to_leave = asked_to_leave
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if self._asked_to_leave() and not control.should_training_stop:
+            control.should_save = control.should_training_stop = True
 
 
 class _Patience(TrainerCallback):
@@ -286,9 +445,7 @@ class _Patience(TrainerCallback):
 
     def put_back(self, model: Any) -> None:
         """Give the model the weights of the best pass."""
-        with torch.no_grad():
-            for parameter, best in zip(_trained(model), self._best, strict=True):
-                parameter.copy_(best)
+        _set_trained(model, self._best)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.losses = [entry["validation_loss"] for entry in state.log_history if "validation_loss" in entry]
@@ -320,6 +477,12 @@ class _Patience(TrainerCallback):
 
     def _file(self) -> Path:
         return self._scratch / f"best-{self.best_epoch}.pt"
+
+
+def _set_trained(model: Any, weights: Sequence[torch.Tensor]) -> None:
+    with torch.no_grad():
+        for parameter, weight in zip(_trained(model), weights, strict=True):
+            parameter.copy_(weight)
 
 
 def _trained(model: Any) -> list[torch.nn.Parameter]:

@@ -27,7 +27,7 @@ MAY_REVEAL = {
     "sm_ops.steps.mask",
     "sm_ops.steps.synthesize",
 }
-"""Modules that may call `.reveal()`: those that write, count, look for or attack canaries, or give servers passwords."""
+"""Modules that may call `.reveal()`: writing, counting, seeking or attacking canaries, giving servers passwords."""
 
 
 @dataclass

@@ -58,8 +58,8 @@ def test_a_held_lock_is_told_with_its_holder(doctor, home):
 def test_a_lock_of_another_process_is_told_too(doctor, home):
     lock = home / "locks" / "tracking.lock"
     lock.parent.mkdir(parents=True)
-    script = "import sys, filelock; lock = filelock.FileLock(sys.argv[1]); lock.acquire(); print(1, flush=True); input()"
-    command = [sys.executable, "-c", script, str(lock)]
+    script = "import sys, filelock; lock = filelock.FileLock(sys.argv[1]); lock.acquire(); print(1); input()"
+    command = [sys.executable, "-u", "-c", script, str(lock)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout.readline()
         assert doctor()[1]["locks"]["found"] == f"tracking by process {holder.pid}"

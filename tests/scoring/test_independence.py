@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 import random
+import shutil
 
 import numpy as np
 import pytest
 import torch
 from driving import ROOT
 
+from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.scoring.backends import hf
 from sm_ops.scoring.shards import score_in_shards
@@ -76,7 +79,7 @@ def test_order_shards_and_interruptions_change_no_byte(load, records, tmp_path, 
         scored = score_in_shards(load(**prompts), shuffled, folder, shard_tokens=total // count + 1 - (count > 1))
         assert [s.id for s in scored] == [r.id for r in shuffled]
         assert as_bytes(scored) == expected
-        assert abs(len(list(folder.iterdir())) - count) <= (count == 5)
+        assert abs(len(list(folder.glob("*.npz"))) - count) <= (count == 5)
 
     interrupted, run, left = load(**prompts), reference.run, [7]
 
@@ -89,7 +92,7 @@ def test_order_shards_and_interruptions_change_no_byte(load, records, tmp_path, 
     monkeypatch.setattr(interrupted, "run", run_seven)
     with pytest.raises(KeyboardInterrupt):
         score_in_shards(interrupted, records, tmp_path / "killed", shard_tokens=100)
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "killed").iterdir()}
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "killed").glob("*.npz")}
     assert kept
     assert as_bytes(score_in_shards(load(**prompts), records, tmp_path / "killed", shard_tokens=100)) == expected
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
@@ -104,6 +107,16 @@ def test_workers_change_no_byte(load, records, tmp_path):
     reference = load(**CONTRAST)
     assert as_bytes(score_in_shards(reference, shuffled, tmp_path, workers=2, shard_tokens=400)) == expected
     assert "_model" not in vars(reference)  # the parent only plans
+
+
+@pytest.mark.unit
+def test_a_worker_on_another_machine_wants_the_same_model(built, settings, tmp_path):
+    folder = shutil.copytree(built, tmp_path / "model")
+    planned = pickle.dumps(hf.load(settings(folder)))
+    pickle.loads(planned).settle(None)
+    (folder / "generation_config.json").write_text("{}")
+    with pytest.raises(InputError, match="holds another model"):
+        pickle.loads(planned).settle(None)
 
 
 @pytest.mark.unit

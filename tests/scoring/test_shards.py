@@ -87,10 +87,10 @@ def test_neither_order_nor_shards_change_a_byte(tmp_path, size, seed):
     scored = score_in_shards(Toy(), records, tmp_path, shard_tokens=SIZES[size])
     assert [s.id for s in scored] == [r.id for r in records]
     assert the_same(scored, EXPECTED)
-    names = {path.name for path in tmp_path.iterdir()}
+    names = {path.name for path in tmp_path.glob("*.npz")}
     again = tmp_path / "again"
     score_in_shards(Toy(), RECORDS, again, shard_tokens=SIZES[size])
-    assert {path.name for path in again.iterdir()} == names
+    assert {path.name for path in again.glob("*.npz")} == names
     assert (len(names) == 1) == (size == "one")
 
 
@@ -112,7 +112,7 @@ def test_workers_change_no_byte_and_share_the_shards(tmp_path, size, workers):
 def test_a_stopped_run_resumes_at_the_last_finished_shard(tmp_path):
     with pytest.raises(InputError):
         score_in_shards(Toy(tmp_path / "log", fatal=9), RECORDS, tmp_path / "s", shard_tokens=100)
-    finished = len(list((tmp_path / "s").iterdir()))
+    finished = len(list((tmp_path / "s").glob("*.npz")))
     assert finished > 3
     second, seen = Toy(tmp_path / "log2"), []
     shuffled = random.Random(1).sample(RECORDS, 200)
@@ -198,11 +198,14 @@ class Sleeper(Toy):
 
 
 @pytest.mark.unit
-def test_a_torn_shard_is_computed_again(tmp_path):
+def test_a_torn_or_changed_shard_is_computed_again(tmp_path):
     score_in_shards(Toy(), RECORDS, tmp_path, shard_tokens=1000)
-    first, second, *_ = sorted(tmp_path.iterdir())
-    first.write_bytes(first.read_bytes()[:-4])
-    np.save(second, np.zeros(3))
+    torn, changed, other, *_ = sorted(tmp_path.glob("*.npz"))
+    torn.write_bytes(torn.read_bytes()[:-4])
+    content = bytearray(changed.read_bytes())
+    content[len(content) // 2] ^= 1
+    changed.write_bytes(content)
+    np.savez(other, values=np.zeros(3, np.float32))
     assert the_same(score_in_shards(Toy(), RECORDS, tmp_path, shard_tokens=1000), EXPECTED)
 
 

@@ -35,6 +35,7 @@ def settings() -> Callable[..., SimpleNamespace]:
         "epochs": 1, "batch_size": 8, "accumulation": 1, "learning_rate": 1e-3, "schedule": "constant",
         "warmup_steps": 0, "weight_decay": 0.0, "dtype": "float32", "device": "cpu", "threads": 1,
         "checkpoint_steps": 100, "optimizer": "adamw", "muon_learning_rate": 1e-2,
+        "processes": 1, "parallel": "ddp",
     }  # fmt: skip
     return lambda **changes: SimpleNamespace(**{**defaults, **changes})
 

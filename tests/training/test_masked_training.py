@@ -6,13 +6,6 @@ compared beside the weights.
 
 from __future__ import annotations
 
-import json
-import os
-import socket
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -182,34 +175,3 @@ def test_a_half_written_checkpoint_is_not_resumed(tmp_path):
     (tmp_path / "checkpoint-200").mkdir()
     assert last_checkpoint(tmp_path) == str(tmp_path / "checkpoint-20")
     assert {folder.name for folder in tmp_path.iterdir()} == {"checkpoint-9", "checkpoint-20"}
-
-
-@pytest.mark.parametrize(
-    "intervention",
-    ["loss", *(pytest.param(name, marks=pytest.mark.slow) for name in ("scale", "clip", "attention", "both"))],
-)
-def test_two_processes_are_one_with_two_microbatches(tmp_path, intervention):
-    """Gloo on the loopback: equal losses and gradient norms, whose means run over both ranks' tokens."""
-    script = Path(__file__).with_name("ranks.py")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    loopback = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo"}
-    runs = {}
-    for world in (1, 2):
-        ranks = []
-        for rank in range(world):
-            place = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world)} | loopback
-            environment = os.environ | (place if world > 1 else {})
-            command = [sys.executable, str(script), str(tmp_path / str(world)), str(2 // world), intervention]
-            ranks.append(subprocess.Popen(command, env=environment))
-        try:
-            assert [process.wait(timeout=240) for process in ranks] == [0] * world
-        finally:
-            for process in ranks:
-                process.kill()
-        (state,) = (tmp_path / str(world)).glob("checkpoint-*/trainer_state.json")
-        runs[world] = [step for step in json.loads(state.read_text())["log_history"] if "loss" in step]
-    weakened = ("multipliers", "weakened") if intervention in ("clip", "scale") else ()
-    for key in ("loss", "grad_norm", "labels", *weakened):
-        assert [step[key] for step in runs[2]] == pytest.approx([step[key] for step in runs[1]], rel=1e-4)

@@ -102,6 +102,12 @@ class Tuning(Optimisation):
             raise ValueError("method lora takes optimizer adamw")
         return self
 
+    @model_validator(mode="after")
+    def _patience_keeps_whole_weights(self) -> Tuning:
+        if self.patience is not None and self.sharded:
+            raise ValueError("patience keeps the weights of the best epoch; take parallel ddp, or no patience")
+        return self
+
 
 class PrivateTuning(Private):
     """DP-SGD of the private defences; what is null here is as in `train`. Its optimiser is AdamW."""
@@ -183,6 +189,8 @@ class AuditPipeline(Section):
             raise ValueError("data.public_documents is 0, but the base model learns them; raise it, or set base.name")
         if any(each.mask != "none" and each.private for each in self.defences.values()):
             raise ValueError("a private defence learns every token of its records; leave its mask at none")
+        if any(each.private for each in self.defences.values()) and self.train.processes > 1:
+            raise ValueError("train.processes is above 1, but a private defence is trained in one process; drop either")
         return self
 
 

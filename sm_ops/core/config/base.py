@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 Count = Annotated[int, Field(ge=0)]
@@ -66,6 +66,28 @@ class Optimisation(Section):
     device: Device = "auto"
     threads: Positive = 1
     checkpoint_steps: Positive = 100
+    processes: Positive = Field(
+        default=1, description="of this machine that share the rows of each step, with a GPU each where it has GPUs"
+    )
+    parallel: Literal["ddp", "fsdp2"] = Field(
+        default="ddp", description="ddp: each process holds the whole model; fsdp2: a part of it"
+    )
+
+    @model_validator(mode="after")
+    def _processes_share_a_step(self) -> Optimisation:
+        if self.accumulation % self.processes and self.batch_size % self.processes:
+            raise ValueError(
+                f"{self.processes} processes divide neither accumulation {self.accumulation} nor batch_size "
+                f"{self.batch_size}, so they cannot share a step evenly"
+            )
+        if self.sharded and self.optimizer == "muon":
+            raise ValueError("muon needs whole matrices; take parallel ddp, or optimizer adamw")
+        return self
+
+    @property
+    def sharded(self) -> bool:
+        """Whether no process holds all the weights."""
+        return self.processes > 1 and self.parallel == "fsdp2"
 
 
 class Lora(Section):

@@ -17,6 +17,8 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.registry import did_you_mean
 
 CONFIGS = Path(__file__).resolve().parents[3] / "configs"
+_OTHERS = ("deployments", "release_policy")
+"""Files of CONFIGS that are no pipelines."""
 AnyPipeline = Pipeline | PiiPipeline | AuditPipeline
 FLOWS: dict[str, type[AnyPipeline]] = {"surprise": Pipeline, "pii": PiiPipeline, "audit": AuditPipeline}
 
@@ -80,8 +82,8 @@ def resolve(pipeline: AnyPipeline) -> dict[str, Any]:
 
 def presets(flow: str | None = None) -> list[str]:
     """Names of the presets that come with the package, of one flow or of all."""
-    found = {path.stem: _read(path.stem)[0] for path in CONFIGS.glob("*.yaml") if path.stem != "release_policy"}
-    return sorted(name for name, values in found.items() if flow in (None, values.get("flow", "surprise")))
+    names = sorted(path.stem for path in CONFIGS.glob("*.yaml") if path.stem not in _OTHERS)
+    return [name for name in names if flow is None or _read(name)[0].get("flow", "surprise") == flow]
 
 
 def _read(source: str) -> tuple[dict[str, Any], str]:

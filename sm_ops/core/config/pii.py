@@ -139,6 +139,8 @@ class PiiPipeline(Section):
         return names
 
     @model_validator(mode="after")
-    def _seeds_differ(self) -> PiiPipeline:
+    def _names_and_processes_fit(self) -> PiiPipeline:
         no_repetition("seeds", self.seeds)
+        if self.base.quantization != "none" and self.tune.processes > 1:
+            raise ValueError("tune.processes is above 1, but a quantized base is tuned in one process; drop either")
         return self

@@ -107,6 +107,9 @@ class Reference(Section):
     )
     threads: Positive = 1
     workers: Positive = Field(default=1, description="processes that score; worker i takes the i-th GPU (hf)")
+    engine: Literal["local", "ray"] = Field(
+        default="local", description="ray: the workers are on the nodes of the cluster that RAY_ADDRESS names (hf)"
+    )
     order: Positive = 3
     vocab_size: Positive = 2048
 
@@ -209,6 +212,16 @@ class Train(Optimisation):
         default="refuse", description="records that the context cuts so that nothing supervised is left"
     )
     lora: Lora = Lora()
+
+    @model_validator(mode="after")
+    def _clip_has_whole_microbatches(self) -> Train:
+        """Its multiplier is that of one microbatch's gradient."""
+        if "clip" in (self.intervention, *self.compare) and (self.sharded or self.accumulation % self.processes):
+            raise ValueError(
+                f"intervention clip measures the gradients of whole microbatches; take parallel ddp and an "
+                f"accumulation that {self.processes} processes divide"
+            )
+        return self
 
 
 class Attack(Section):

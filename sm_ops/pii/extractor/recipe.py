@@ -180,15 +180,14 @@ def _trial(settings: Settings, shape: Any) -> Facts:
     """Verify, tune for a step and extract, on the CPU."""
     from sm_ops.pii.extractor.infer import extract
     from sm_ops.pii.extractor.tune import tune
-    from sm_ops.training.recipe import small
+    from sm_ops.training.recipe import ONCE, small
 
     with tempfile.TemporaryDirectory() as scratch:
         tokenizer, words = _tokenizer(settings.base, Path(scratch))
         model = small(copy.deepcopy(shape))
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
         kind = type(model).__name__
-        once = {"epochs": 1, "batch_size": 2, "accumulation": 1, "warmup_steps": 0, "device": "cpu", "threads": 1}
-        chosen = Settings(settings.tune.plain() | once)
+        chosen = Settings(settings.tune.plain() | ONCE)
         model, numbers = tune(model, tokenizer, TRIAL, settings.base, chosen, 0, Path(scratch) / "trainer")
         short = Settings(settings.extract.plain() | {"max_new_tokens": 8})
         answers = extract(model, tokenizer, [document["source_text"] for document in TRIAL], settings.base, short)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,7 +82,9 @@ def located(settings: Any) -> tuple[Any, Weights]:
     known = getattr(config.get_text_config(), "vocab_size", None)
     if known is not None and backend(tokenizer).get_vocab_size(with_added_tokens=False) > known:
         raise damaged(name)
-    return tokenizer, Weights(name, settings.revision, dtype, device, threads, config)
+    where = str(Path(name).resolve()) if Path(name).is_dir() else name
+    revision = settings.revision or getattr(config, "_commit_hash", None)  # a worker elsewhere reads the same
+    return tokenizer, Weights(where, revision, dtype, device, threads, config)
 
 
 @dataclass(frozen=True)
@@ -169,11 +172,16 @@ class HFReference:
         """Scores of `records` in their order; see `Reference.score`."""
         return run_plan(self, records, progress)
 
-    def settle(self, worker: int) -> None:
-        """Make the GPU of this worker's number the one that `cuda` means in this process."""
+    def settle(self, worker: int | None) -> None:
+        """Make the GPU of this worker's number the one that `cuda` means in this process.
+
+        None is on a machine that shows one: raises `InputError` where the model's folder holds other bytes there.
+        """
         import torch
 
-        if torch.cuda.is_available():
+        if worker is None and isinstance(self._given, Weights):
+            self._check_folder()
+        if worker is not None and torch.cuda.is_available():
             torch.cuda.set_device(worker % torch.cuda.device_count())
 
     def run(self, batch: Batch) -> np.ndarray:
@@ -195,6 +203,15 @@ class HFReference:
             with torch.inference_mode():
                 values[scored] = self._forward_scores(ids, scored, batch.head).cpu().numpy()
         return values[wanted]
+
+    def _check_folder(self) -> None:
+        folder = Path(self._given.name)
+        if folder.is_dir() and content_hash(folder) != self.source.revision:
+            raise InputError(
+                "model-differs",
+                f"{folder} holds another model on machine {gethostname()} than where the command was typed; copy it "
+                "there again.",
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what a process loads for itself."""

@@ -18,7 +18,7 @@ from sm_ops.training import models
 TRAINING = {
     "epochs": 1, "batch_size": 8, "accumulation": 1, "optimizer": "muon", "learning_rate": 4e-3,
     "muon_learning_rate": 0.02, "schedule": "linear", "warmup_steps": 2, "weight_decay": 0.0, "dtype": "float32",
-    "device": "cpu", "threads": 1, "checkpoint_steps": 1000,
+    "device": "cpu", "threads": 1, "checkpoint_steps": 1000, "processes": 1, "parallel": "ddp",
 }  # fmt: skip
 BASE = {
     **TRAINING, "layers": 2, "width": 64, "heads": 2, "vocab_size": 512, "context": 256, "strings": 16, "texts": None,
