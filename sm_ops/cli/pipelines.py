@@ -115,11 +115,19 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Tell of each step whether it is stored, and in words why it would run again; of a run, what belongs to it."""
+    from sm_ops.core.errors import InputError
     from sm_ops.core.home import home_folder, linked_run
+    from sm_ops.core.registry import did_you_mean
     from sm_ops.listing import chain, is_step, run_of, states
+    from sm_ops.plans import plan
 
     home, resolved = home_folder(), resolved_config(config, overrides)
-    if what and not is_step(what, resolved) and (run := linked_run(home, what)):
+    if what and not is_step(what, resolved):
+        run = linked_run(home, what)
+        if run is None:
+            near = did_you_mean(what, [step.name for step in plan(resolved)])
+            hint = f"There is neither a step nor a run {what!r}; of the steps {near}. See: sm-ops ls steps, sm-ops ls runs"
+            raise InputError("unknown-step", hint)
         _show_run(chain(run), as_json)
         say_next(f"report {run.id}")
         return

@@ -62,7 +62,7 @@ def _tell(text: str) -> None:
 
 @app.command(epilog="Examples: sm-ops serve status | sm-ops serve status --json")
 def status(as_json: Json = False) -> None:
-    """List the services of the running stack: state, address, process and since when; exit code 3 where one is down."""
+    """List the services of the running stack: state, address, process and since when; exit code 3 unless all answer."""
     from dataclasses import asdict
 
     from sm_ops.core.home import home_folder
@@ -76,7 +76,7 @@ def status(as_json: Json = False) -> None:
             print(f"{row.name:<24} {row.state:<9} {row.url or '-':<22} {row.pid or '-':<8} since {row.since or '-'}")
     if not rows:
         _tell("No stack is running here; start one with: sm-ops serve --dev")
-    if any(row.state != state.RUNNING for row in rows):
+    if not rows or any(row.state != state.RUNNING for row in rows):
         raise typer.Exit(3)
 
 

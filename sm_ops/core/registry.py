@@ -81,8 +81,14 @@ def load(kind: str, name: str) -> ModuleType:
     return module
 
 
+_LISTED = 25
+"""Names that a sentence can hold."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A clause that names the nearest known names, or all of them when none is near."""
+    """A clause that names the nearest known names, or when none is near all of them, or the first of many."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    return f"the nearest is {' or '.join(near)}" if near else f"known are {', '.join(names) or 'none'}"
+    if near := difflib.get_close_matches(name, names, n=3, cutoff=0.5):
+        return f"the nearest is {' or '.join(near)}"
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"known are {', '.join(names[:_LISTED]) or 'none'}{more}"

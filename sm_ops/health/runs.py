@@ -23,7 +23,7 @@ def rows(home: Path) -> Iterator[Row]:
     last = ", ".join(f"{run.id} of {run.finished[:16].replace('T', ' ')}" for run in runs[-_SHOWN:][::-1])
     yield Row("runs", True, f"{len(runs)}, the last: {last}" if runs else "none yet; make one with: sm-ops run")
     if waiting:
-        told = "1 run is not on the tracking server" if waiting == 1 else f"{waiting} runs are not on the tracking server"
-        yield Row("tracking", False, f"{told}; send what is missing: sm-ops track push")
+        told = "1 run is" if waiting == 1 else f"{waiting} runs are"
+        yield Row("tracking", False, f"{told} not on the tracking server; send what is missing: sm-ops track push")
     elif runs:
         yield Row("tracking", True, "all runs were sent")

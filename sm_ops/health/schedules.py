@@ -14,7 +14,8 @@ from sm_ops.health.row import Row
 
 _PATIENCE = 60
 """Seconds for a server to answer."""
-_WELL = ("Completed", "Superseded", "Checks failed")
+_BAD = ("Failed", "Crashed", "TimedOut", "Internal error", "Checks failed", "Not approved", "Revoked or tampered")
+"""Last states of a run that a person has to look at."""
 
 
 def rows(home: Path) -> Iterator[Row]:
@@ -41,12 +42,14 @@ def rows(home: Path) -> Iterator[Row]:
         yield Row("workers", online > 0, told if online else f"{told}; start one, or: sm-ops serve")
     if found["schedules"] and not found["automation"]:
         yield Row("schedules", False, "runs that fall silent stay Running; mend it with: sm-ops deploy")
-    yield from map(_schedule, found["schedules"])
+    busy = any(row["last_state"] and not row["last_ended"] for row in found["schedules"])
+    yield from (_schedule(row, busy) for row in found["schedules"])
 
 
-def _schedule(row: dict[str, Any]) -> Row:
+def _schedule(row: dict[str, Any], busy: bool) -> Row:
+    """A late run needs a person only where no other run keeps it waiting."""
     last = f"last {row['last_state']} ({row['last_expected']})" if row["last_state"] else "never ran"
-    well = row["last_state"] in (None, *_WELL) and not row["late"]
+    well = row["last_state"] not in _BAD and (busy or not row["late"])
     state = "paused" if row["paused"] else f"next {row['next']}"
     late = f", {row['late']} late" if row["late"] else ""
     return Row("schedule", well, f"{row['slug']} ({row['cron']} {row['timezone']}): {state}, {last}{late}")

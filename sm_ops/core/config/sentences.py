@@ -48,7 +48,7 @@ def _sentence(place: Place, detail: Any, root: type[Section], within: Place) -> 
     if detail["type"] == "model_type":
         message = f"it is a section with the settings {', '.join(_fields_at(place, root))}"
     if detail["type"] == "string_pattern_mismatch":
-        message = "a name is made of letters, digits, '_', '-' and '.'"
+        message = "a name is of letters, digits, '_', '-' and '.', and begins with one of the first three"
     if detail["type"] == "literal_error" and isinstance(detail["input"], str):
         allowed = re.findall(r"'([^']+)'", detail["ctx"]["expected"])
         message += f"; {did_you_mean(detail['input'], allowed)}"
