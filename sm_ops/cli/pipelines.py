@@ -126,7 +126,7 @@ def show(
         run = linked_run(home, what)
         if run is None:
             near = did_you_mean(what, [step.name for step in plan(resolved)])
-            hint = f"There is neither a step nor a run {what!r}; of the steps {near}. See: sm-ops ls steps, sm-ops ls runs"
+            hint = f"There is neither a step nor a run {what!r}; of steps {near}. See: sm-ops ls steps, sm-ops ls runs"
             raise InputError("unknown-step", hint)
         _show_run(chain(run), as_json)
         say_next(f"report {run.id}")

@@ -47,7 +47,8 @@ def run(base, tmp_path):
                   "device": "cpu", "lora": Lora(rank=2)}  # fmt: skip
         settings = Train(**(values | changes)).model_dump(mode="json")
         inputs = {"training": tmp_path / "set.parquet", "base": base}
-        context = Context(inputs, {"model": tmp_path / "model"}, Path(mkdtemp(dir=tmp_path)))
+        outputs = {"model": tmp_path / "model", "history": tmp_path / "history.json"}
+        context = Context(inputs, outputs, Path(mkdtemp(dir=tmp_path)))
         whole = {"train": settings, "base": {"name": None, "revision": None}, "seed": 0}
         return train.run(Settings(whole), context)
 
