@@ -57,9 +57,14 @@ class Change:
         return asdict(self)
 
 
-def apply(file: Deployments, client: SyncPrefectClient) -> Iterator[Change]:
-    """Create, change and remove what differs, pools first. Only what carries our tag is removed."""
+def apply(file: Deployments, client: SyncPrefectClient, may_remove: bool) -> Iterator[Change]:
+    """Create, change and remove what differs, pools first. Only what carries our tag is removed.
+
+    Raises `InputError`, before anything is changed, where a schedule would go that nobody has asked to remove.
+    """
     deployments = wanted(file)
+    if not may_remove:
+        _refuse_removal({str(each) for each in deployments}, client)
     for name, pool in file.pools.items():
         yield _pool(name, pool, client)
     ids = {}
@@ -162,6 +167,16 @@ def _remove_deployments(names: set[str], client: SyncPrefectClient) -> Iterator[
         else:
             client.delete_deployment(deployment.id)
             yield Change("deployment", name, "removed")
+
+
+def _refuse_removal(names: set[str], client: SyncPrefectClient) -> None:
+    gone = sorted({f"{flow}/{deployment.name}" for flow, deployment in ours(client) if deployment.schedules} - names)
+    if gone:
+        hint = (
+            f"The server has {', '.join(gone[:3])}{' and more' if len(gone) > 3 else ''}, which would be removed; name "
+            "your file, so that it is meant: sm-ops deploy my_deployments.yaml"
+        )
+        raise InputError("other-schedules", hint)
 
 
 def _is_going(deployment: DeploymentResponse, client: SyncPrefectClient) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -38,6 +39,11 @@ def status(client: SyncPrefectClient) -> dict[str, Any]:
         "schedules": [row for flow, each in found for row in _schedules(flow, each, client)],
         "automation": {each.name for each in automations()} <= enabled,
     }
+
+
+def without_worker(pools: Iterable[str], client: SyncPrefectClient) -> list[str]:
+    """The pools whose runs nobody would take now."""
+    return [name for name in pools if not _pool(name, client)["workers_online"]]
 
 
 def _pool(name: str, client: SyncPrefectClient) -> dict[str, Any]:

@@ -12,10 +12,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from flows._settings import configure
-from sm_ops.core.config.deployments import Deployments, load_deployments, resolved
+from sm_ops.core import fs
+from sm_ops.core.config.deployments import Deployments, chosen_file, load_deployments, remembered, resolved
 from sm_ops.core.errors import EXIT_INTERRUPTED, InputError, sanitise
 from sm_ops.core.home import home_folder
 
@@ -45,17 +47,26 @@ def main(arguments: list[str]) -> int:
 
 
 def _apply(path: str | None, as_json: bool) -> None:
-    file = _checked(load_deployments(path))
+    """Register a named file, which the home then remembers; without a name the remembered one, or the package's."""
+    home = home_folder()
+    source = Path(path) if path else chosen_file(home)
+    file = _checked(load_deployments(source))
     with _server() as client:
         from flows._apply import apply
+        from flows._status import without_worker
 
         changes = []
-        for change in apply(file, client):
+        for change in apply(file, client, may_remove=path is not None or source == remembered(home)):
             changes.append(change.to_json())
             if not as_json:
                 told = "  (paused)" if change.paused else ""
                 told += "  (a run of it is going; deploy again later to remove it)" if change.done == "stopped" else ""
                 print(f"{change.done:<10} {change.kind:<11} {change.name}{told}", flush=True)
+        if path:
+            fs.write_atomic(remembered(home), source.read_bytes())
+        for pool in without_worker(file.pools, client):
+            told = f"start one with: python -m flows.worker --pool {pool}, or stop and start: sm-ops serve"
+            print(f"pool {pool} has no worker; {told}", file=sys.stderr)
     if as_json:
         print(json.dumps(changes, indent=1))
     print("next: sm-ops deploy --status", file=sys.stderr)
@@ -81,7 +92,7 @@ def _status(as_json: bool) -> None:
         print(json.dumps(found, indent=1))
         return
     for pool in found["pools"]:
-        told = "paused" if pool["paused"] else f"{pool['workers_online']} workers online"
+        told = "paused" if pool["paused"] else f"workers online: {pool['workers_online']}"
         print(f"pool {pool['name']}: {pool['concurrency']} at a time, {told}")
     for each in found["schedules"]:
         state = "paused" if each["paused"] else f"next {each['next'] or 'not planned'}"

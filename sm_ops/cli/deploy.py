@@ -19,7 +19,7 @@ app = typer.Typer(rich_markup_mode=None)
 )
 def deploy(
     file: Annotated[
-        str | None, typer.Argument(help="A deployments file; default: configs/deployments.yaml of the package.")
+        str | None, typer.Argument(help="A deployments file; default: the last one that was named, else the package's.")
     ] = None,
     status: Annotated[bool, typer.Option("--status", help="Show schedules and their last runs instead.")] = False,
     as_json: Json = False,

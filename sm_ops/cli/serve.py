@@ -23,7 +23,7 @@ _LINES = 200
 def serve(
     context: typer.Context,
     dev: Annotated[
-        bool, typer.Option("--dev", help="All in SQLite, and the schedules of configs/deployments.yaml at once.")
+        bool, typer.Option("--dev", help="All in SQLite, and the schedules at once, as by: sm-ops deploy")
     ] = False,
     postgres: Annotated[bool, typer.Option("--postgres", help="Keep Prefect and MLflow in PostgreSQL.")] = False,
     s3: Annotated[bool, typer.Option("--s3", help="Start an S3 server too; MLflow keeps artifacts there.")] = False,
@@ -35,12 +35,12 @@ def serve(
     """
     if context.invoked_subcommand is not None:
         return
-    from sm_ops.core.config.deployments import load_deployments
+    from sm_ops.core.config.deployments import chosen_file, load_deployments
     from sm_ops.core.home import home_folder
     from sm_ops.stack import lifecycle
 
     home = home_folder()
-    pools = tuple(load_deployments(None).pools)
+    pools = tuple(load_deployments(chosen_file(home)).pools)
     started = lifecycle.start(
         home, lambda: lifecycle.plan_of(home, postgres=postgres, s3=s3, dev=dev, pools=pools), attached=not detach
     )

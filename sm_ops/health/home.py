@@ -17,10 +17,10 @@ def rows(home: Path) -> Iterator[Row]:
     there = next(path for path in (home, *home.parents) if path.exists())
     writable = os.access(there, os.W_OK)
     yield Row("home", writable, f"{home}" + ("" if writable else " cannot be written; choose another with SM_OPS_HOME"))
-    for folder in (home / "restricted", home / "vault", home / "stack"):
+    for folder, most in ((home / "restricted", 0o700), (home / "vault", 0o700), (home / "stack", 0o711)):
         if folder.exists():
             mode = folder.stat().st_mode & 0o777
-            private = not mode & 0o077
+            private = not mode & ~most
             yield Row(folder.name, private, f"mode {mode:04o}" + ("" if private else f"; run: chmod 700 {folder}"))
     held = [f"{lock.stem} by {holder}" for lock, holder in _held(home)]
     yield Row("locks", True, ", ".join(held) or "none is held")

@@ -207,7 +207,7 @@ class _Attempts:
 def _versions(work: Work) -> dict[str, str]:
     """What decides the result beside the work itself: Python, the numeric libraries and our own code."""
     libraries = {name: version for name, version in environment(numeric=True).items() if name != "device"}
-    return libraries | code_digests({__name__, type(work).__module__} - {"__main__"})
+    return libraries | code_digests({__name__, type(work).__module__})
 
 
 def _check_versions(theirs: dict[str, str], ours: dict[str, str]) -> None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from sm_ops.core import fs
 from sm_ops.core.errors import InputError
 from sm_ops.stack import client, leftovers, lock, postgres, state, supervisor
 from sm_ops.stack.plan import Folders, Plan, make_folders
@@ -71,7 +70,7 @@ def start(home: Path, wanted: Callable[[], Plan], attached: bool) -> Started:
     """
     _check_packages()
     folders = Folders(home)
-    fs.private_folder(folders.stack)
+    folders.stack.mkdir(mode=0o700, parents=True, exist_ok=True)  # that of a running stack stays as it is
     held = lock.take(folders)
     signals: list[int] = []
     try:
@@ -176,7 +175,7 @@ def _clear(folders: Folders) -> None:
 
 
 def deploy(home: Path) -> None:
-    """Register the pools, flows and schedules of `configs/deployments.yaml`."""
+    """Register pools, flows and schedules, as `sm-ops deploy` does."""
     command = [sys.executable, "-P", "-m", "flows.deploy", "apply"]
     own = os.environ | client.read(home) | {"SM_OPS_HOME": str(home)}
     if subprocess.run(command, env=own, stdin=subprocess.DEVNULL, check=False).returncode:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from driving import SMALLEST
 
-from sm_ops.core.config.deployments import load_deployments, overridable, parameters_schema, resolved
+from sm_ops.core.config.deployments import chosen_file, load_deployments, overridable, parameters_schema, resolved
 from sm_ops.core.errors import InputError
 
 pytestmark = pytest.mark.unit
@@ -26,7 +26,7 @@ def write(folder: Path, **changed: Any) -> Path:
 
 
 def test_the_default_file_is_valid_and_no_preset() -> None:
-    file = load_deployments()
+    file = load_deployments(chosen_file(Path("/nowhere")))
     for slug, each in file.schedules.items():
         assert resolved(each.flow, each.config, each.seeds, each.overrides, Path("/nowhere"), slug)["flow"] == each.flow
     with pytest.raises(InputError, match="no config 'deployments'"):

@@ -57,6 +57,14 @@ def test_a_second_stack_is_refused_by_the_process_of_the_first(home):
     assert not state.running(home)
 
 
+def test_a_refused_start_changes_no_mode_that_a_running_server_needs(home):
+    folder = Folders(home).stack
+    folder.chmod(0o711)
+    with running(home), pytest.raises(InputError, match="is running already"):
+        lifecycle.start(home, lambda: pytest.fail("no plan is made"), attached=False)
+    assert folder.stat().st_mode & 0o777 == 0o711
+
+
 def test_where_nothing_runs_nothing_is_listed_stopped_or_made(tmp_path):
     assert state.services(tmp_path / "none") == []
     assert lifecycle.stop(tmp_path / "none") is False

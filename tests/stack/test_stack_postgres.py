@@ -77,8 +77,8 @@ def test_objects_are_closed_to_strangers_at_every_port(stack):
     home, _ = stack
     known, ports = client(home), Plan.load(home).ports
     s3 = s3_client(known)
-    s3.put_object(Bucket="sm-ops", Key="a/object", Body=b"content")
-    assert s3.get_object(Bucket="sm-ops", Key="a/object")["Body"].read() == b"content"
+    s3.put_object(Bucket="releases", Key="a/object", Body=b"content")
+    assert s3.get_object(Bucket="releases", Key="a/object")["Body"].read() == b"content"
     assert ask(f"{known['AWS_ENDPOINT_URL']}/sm-ops/a/object")[0] == 403
     with pytest.raises(Exception, match="SignatureDoesNotMatch"):
         s3_client(known | {"AWS_SECRET_ACCESS_KEY": "wrong"}).list_buckets()

@@ -86,9 +86,19 @@ class Deployments(Section):
         return self
 
 
-def load_deployments(path: str | Path | None = None) -> Deployments:
-    """Read a deployments file, by default the one that comes with the package; `InputError` names file and field."""
-    return load_section(Deployments, path or DEFAULT)
+def remembered(home: Path) -> Path:
+    """Where a home keeps the file that it registered last, if one was named."""
+    return home / "deployments.yaml"
+
+
+def chosen_file(home: Path) -> Path:
+    """The deployments file of who names none: the one that the home remembers, or that of the package."""
+    return own if (own := remembered(home)).is_file() else DEFAULT
+
+
+def load_deployments(path: str | Path) -> Deployments:
+    """Read a deployments file; `InputError` names file and field."""
+    return load_section(Deployments, path)
 
 
 def resolved(flow: str, config: Any, seeds: Any, overrides: Any, home: Path, where: str = "parameters") -> dict:
