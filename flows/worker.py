@@ -16,7 +16,9 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from flows._settings import configure
 from sm_ops.core.ending import PATIENCE
+from sm_ops.core.home import home_folder
 
 MARK = "SM_OPS_WORKER"
 """In the environment of whatever a worker starts."""
@@ -43,6 +45,7 @@ def main(options: list[str]) -> int:
         stdin=subprocess.DEVNULL,
         start_new_session=True,
     )
+    threading.Thread(target=_watch, args=(told,), daemon=True).start()
     try:
         while worker.poll() is None and not told.is_set():
             told.wait(_PAUSE)
@@ -52,16 +55,21 @@ def main(options: list[str]) -> int:
             _wait_for_runs()
     finally:
         worker.kill()
-        for process in _marked():
-            process.kill()
+        _signal(_marked(), signal.SIGKILL)
     return 0 if told.is_set() else worker.wait()
+
+
+def _watch(told: threading.Event) -> None:
+    configure(home_folder())
+    from flows._silent import watch
+
+    watch(told)
 
 
 def _ask_to_leave(worker: subprocess.Popen[bytes]) -> None:
     """Ask every run, and then the worker, which takes no other run meanwhile because it is stopped."""
     worker.send_signal(signal.SIGSTOP)
-    for run in _runs():
-        run.terminate()
+    _signal(_runs(), signal.SIGTERM)
     _wait_for_runs()
     worker.send_signal(signal.SIGCONT)
     worker.terminate()
@@ -77,7 +85,7 @@ def _wait_for_runs() -> None:
 
 def _runs() -> list[Any]:
     """The processes in which flows run."""
-    return [process for process in _marked(_RUN) if _ENGINES & set(process.cmdline())]
+    return [each for each in _marked(_RUN) if _ENGINES & set(each.info["cmdline"])]
 
 
 def _marked(variable: str = MARK) -> list[Any]:
@@ -85,12 +93,19 @@ def _marked(variable: str = MARK) -> list[Any]:
     import psutil
 
     found = []
-    for process in psutil.process_iter():
-        with suppress(psutil.Error, OSError):
-            environment = process.environ()  # of a zombie there is none
-            if environment.get(MARK) == str(os.getpid()) and variable in environment:
-                found.append(process)
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        environment = process.info["environ"] or {}  # none of a zombie, or of another user
+        if environment.get(MARK) == str(os.getpid()) and variable in environment:
+            found.append(process)
     return found
+
+
+def _signal(processes: list[Any], number: signal.Signals) -> None:
+    import psutil
+
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            process.send_signal(number)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sm_ops.cli.options import Json, home_with_servers, say_next
+from sm_ops.cli.options import Json, say_next
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -112,9 +112,10 @@ def _lines(found: Any, words: int) -> list[str]:
 
 
 def _environment(as_json: bool, remote: bool) -> None:
+    from sm_ops.core.home import home_folder
     from sm_ops.health.everything import all_rows
 
-    rows = list(all_rows(home_with_servers(), remote))
+    rows = list(all_rows(home_folder(), remote))
     if as_json:
         print(json.dumps([asdict(row) for row in rows], indent=1))
     else:

@@ -29,6 +29,8 @@ def backup(home: Path, target: Path) -> dict[str, Any]:
     """Make a backup of the home's stack and vault in a new folder, whether the stack runs or not; its manifest."""
     if os.path.lexists(target):
         raise InputError("backup-there", f"{target} is there already; choose another place.")
+    if target.absolute().is_relative_to(Folders(home).stack):
+        raise InputError("backup-inside", f"{target} lies in what is to be saved; choose a place outside.")
     vault = Vault(home / "vault")
     has_stack = Folders(home).settings.is_file()
     if not has_stack and not vault.exists():
@@ -59,7 +61,7 @@ def restore(source: Path, home: Path) -> dict[str, Any]:
     """
     manifest = _verified(source)
     folders = Folders(home)
-    fs.private_folder(folders.stack)
+    folders.stack.mkdir(mode=0o700, parents=True, exist_ok=True)  # that of a running stack stays as it is
     held = lock.take(folders)
     try:
         places = {"stack/data": folders.data} if manifest["stack"] else {}

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from sm_ops.core import fs
+from sm_ops.core.errors import InputError
 from sm_ops.stack import state
 from sm_ops.stack.plan import Folders
 
@@ -34,12 +35,17 @@ def use(home: Path) -> bool:
 
 
 def read(home: Path) -> dict[str, str]:
-    """The variables of `client.env`; none where there is no such file."""
+    """The variables of `client.env`; `InputError` where it does not say where the running servers are."""
+    place = Folders(home).client
     try:
-        lines = Folders(home).client.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return {}
-    return dict(line.split("=", 1) for line in lines if "=" in line)
+        lines = place.read_text(encoding="utf-8").splitlines()
+    except (FileNotFoundError, UnicodeDecodeError):
+        lines = []
+    found = dict(line.split("=", 1) for line in lines if "=" in line)
+    if not {"PREFECT_API_URL", "MLFLOW_TRACKING_URI"} <= found.keys():
+        hint = f"A stack is running, but {place} is missing or damaged; stop and start the stack: it is written again."
+        raise InputError("client-env", hint)
+    return found
 
 
 def write(home: Path, variables: dict[str, str]) -> None:

@@ -145,12 +145,13 @@ def _rows(home: Path) -> list[state.Service]:
 def ending(started: Started, detach: bool) -> Iterator[None]:
     """End the stack with the block, in order and leaving nothing; with `detach` only where the block fails.
 
-    A signal (Ctrl-C, SIGTERM, a closed terminal) is the ordinary end.
+    Raises `KeyboardInterrupt` where a signal (Ctrl-C, SIGTERM, a closed terminal) came before the stack was ready.
     """
     try:
         yield
     except _Told:
-        pass
+        _end(started)
+        raise KeyboardInterrupt from None
     except BaseException:
         _end(started)
         raise
@@ -183,10 +184,11 @@ def deploy(home: Path) -> None:
 
 
 def wait(started: Started) -> None:
-    """Until the stack ends; raises `InputError` when it was not told to."""
-    while started.process.poll() is None:
-        started.pause()
-    if started.process.returncode:
+    """Until the stack ends, or a signal asks us to end it; raises `InputError` when it ends by itself."""
+    with suppress(_Told):
+        while started.process.poll() is None:
+            started.pause()
+    if started.process.poll() and not started.signals:
         hint = f"The supervisor of the stack has died; see {started.plan.folders.logs}/supervisor.err, start again."
         raise InputError("supervisor", hint)
 

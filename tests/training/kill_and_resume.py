@@ -1,4 +1,4 @@
-"""Train, kill, or ask to leave with SIGTERM, train again: prints JSON with what each resumed run shares with the uninterrupted one.
+"""Train, kill (or ask to leave), train again: prints JSON with what a resumed run shares with the uninterrupted one.
 
 A clean process of one thread, which forks every run. `kill_and_resume.py FOLDER`.
 """
