@@ -44,7 +44,10 @@ def _sagemaker() -> None:
 
 @app.command(epilog="Examples: sm-ops sagemaker preflight | sm-ops sagemaker preflight --json")
 def preflight(inventory: Inventory = None, machine: Machine = None, as_json: Json = False) -> None:
-    """Ask, reading alone, whether account, role, key, image, quota and bucket are well; exit code 3 if one is not."""
+    """Ask, reading alone, whether account, role, key, image, quota and bucket are well; exit code 3 if one is not.
+
+    A question that may not be asked is unknown, and no fault; that the account is the right one must be known.
+    """
     from sm_ops.storage.sagemaker.preflight import preflight
 
     rows = list(preflight(_inventory(inventory), _machine(machine)))
@@ -52,7 +55,7 @@ def preflight(inventory: Inventory = None, machine: Machine = None, as_json: Jso
         print(json.dumps([asdict(row) for row in rows], indent=1))
     else:
         print("\n".join(f"{row.verdict:<8} {row.what:<14} {row.found}" for row in rows))
-    if any(row.verdict == "bad" for row in rows):
+    if rows[0].verdict != "ok" or any(row.verdict == "bad" for row in rows):
         raise typer.Exit(3)
     if not as_json:
         say_next("sagemaker submit")

@@ -19,8 +19,8 @@ from sm_ops.stack.secrets import secret
 from sm_ops.stack.service import Service, http_answers, shared_environment
 
 ARTIFACTS = "mlflow"
-BUCKETS = (ARTIFACTS, "dvc", "dvc-restricted", "releases")
-"""Buckets that the stack makes: for MLflow's artifacts, the data by its class, and published releases."""
+BUCKETS = (ARTIFACTS, "dvc", "dvc-restricted", "releases", "jobs")
+"""Buckets that the stack makes: for MLflow's artifacts, the data by its class, published releases, and local jobs."""
 _KEY_ID = "sm-ops"
 _TOKENS = ("JWT_SIGNING", "JWT_SIGNING_READ", "JWT_FILER_SIGNING", "JWT_FILER_SIGNING_READ")
 _PARTS = ("MASTER", "VOLUME", "FILER", "S3", "CLIENT")

@@ -176,6 +176,7 @@ def test_another_account(ready, monkeypatch):
     rows = {row.what: row for row in preflight.preflight({**inventory, "account": "210987654321"}, machine)}
     assert rows["account"].verdict == "bad"
     assert "the credentials are account 123456789012's" in rows["account"].found
+    assert rows.keys() == {"account"}, "nothing else is asked with the credentials of others"
 
 
 def as_nobody(aws: Moto, monkeypatch) -> None:

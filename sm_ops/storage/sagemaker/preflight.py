@@ -29,11 +29,14 @@ class Row:
 
 
 def preflight(inventory: Json, machine: Json) -> Iterator[Row]:
-    """One row a question."""
+    """One row a question; the account alone where the credentials are not its own, or there are none."""
     region = inventory["region"]
+    account = _answered("account", lambda: _account(Service("sts", region), inventory))
+    yield account
+    if account.verdict != "ok":
+        return
     bucket = Bucket(inventory["bucket"], inventory["account"])
     questions: dict[str, Callable[[], Verdict]] = {
-        "account": lambda: _account(Service("sts", region), inventory),
         "role": lambda: _role(Service("iam", region), inventory["role"]),
         "key": lambda: _key(Service("kms", region), inventory["kms_key"]),
         "image": lambda: _image(machine["image"], region),
@@ -44,10 +47,14 @@ def preflight(inventory: Json, machine: Json) -> Iterator[Row]:
         "TLS only": lambda: _tls(bucket),
     }
     for what, ask in questions.items():
-        try:
-            yield Row(what, *ask())
-        except InputError as error:
-            yield Row(what, "unknown", str(error))
+        yield _answered(what, ask)
+
+
+def _answered(what: str, ask: Callable[[], Verdict]) -> Row:
+    try:
+        return Row(what, *ask())
+    except InputError as error:
+        return Row(what, "unknown", str(error))
 
 
 def _account(sts: Service, inventory: Json) -> Verdict:
