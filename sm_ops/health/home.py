@@ -15,8 +15,8 @@ from sm_ops.health.row import Row
 def rows(home: Path) -> Iterator[Row]:
     """Place, modes of the private folders, and locks."""
     there = next(path for path in (home, *home.parents) if path.exists())
-    writable = os.access(there, os.W_OK)
-    yield Row("home", writable, f"{home}" + ("" if writable else " cannot be written; choose another with SM_OPS_HOME"))
+    usable = there.is_dir() and os.access(there, os.W_OK)
+    yield Row("home", usable, f"{home}" + ("" if usable else " cannot be written; choose another with SM_OPS_HOME"))
     for folder, most in ((home / "restricted", 0o700), (home / "vault", 0o700), (home / "stack", 0o711)):
         if folder.exists():
             mode = folder.stat().st_mode & 0o777

@@ -69,6 +69,8 @@ def start(home: Path, wanted: Callable[[], Plan], attached: bool) -> Started:
     Raises `InputError` where one is running, or a program is missing.
     """
     _check_packages()
+    if "%" in str(home):
+        raise InputError("home-name", f"{home} has a '%' in its name, which supervisor does not take; move it.")
     folders = Folders(home)
     folders.stack.mkdir(mode=0o700, parents=True, exist_ok=True)  # that of a running stack stays as it is
     held = lock.take(folders)

@@ -58,7 +58,8 @@ def _why(error: Exception) -> str:
         return f"the tracking server does not let this user into experiment {EXPERIMENT}; its owner may grant EDIT"
     if status is None and _is_away(error):
         return "the tracking server does not answer"
-    return f"the tracking server failed ({status or type(error).__name__})"
+    named = ", or MLFLOW_TRACKING_URI names none" if os.environ.get("MLFLOW_TRACKING_URI") else ""
+    return f"the tracking server failed{named} ({status or type(error).__name__})"
 
 
 def _status(error: Exception) -> int | None:

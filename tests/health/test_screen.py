@@ -84,6 +84,12 @@ def test_private_folders_open_to_others_need_a_person(doctor, home):
     assert rows["restricted"]["found"] == f"mode 0755; run: chmod 700 {home / 'restricted'}"
 
 
+def test_a_home_that_is_a_file_needs_a_person(doctor, home):
+    home.write_text("")
+    code, rows = doctor()
+    assert (code, rows["home"]["ok"]) == (3, False)
+
+
 def test_a_vault_without_its_head_is_not_called_absent(doctor, home):
     vault = Vault(home / "vault")
     vault.init()

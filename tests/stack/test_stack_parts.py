@@ -65,6 +65,15 @@ def test_a_refused_start_changes_no_mode_that_a_running_server_needs(home):
     assert folder.stat().st_mode & 0o777 == 0o711
 
 
+def test_a_running_stack_without_its_addresses_is_told(home):
+    with running(home):
+        for content in (None, b"PREFECT_API_URL\n\xff"):
+            if content is not None:
+                Folders(home).client.write_bytes(content)
+            with pytest.raises(InputError, match="missing or damaged"):
+                client.use(home)
+
+
 def test_where_nothing_runs_nothing_is_listed_stopped_or_made(tmp_path):
     assert state.services(tmp_path / "none") == []
     assert lifecycle.stop(tmp_path / "none") is False
