@@ -12,6 +12,7 @@ from prefect.events.actions import ChangeFlowRunState
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 
+from flows._dates import dates
 from flows._releases import EXIT_CODES, deployments
 from flows._settings import HEARTBEAT, TAG
 from sm_ops.core.config.deployments import ON_DEMAND, Deployments, Schedule, parameters_schema
@@ -21,6 +22,8 @@ from sm_ops.core.errors import InputError
 SILENCE = 90
 START = 300
 """Seconds without a heartbeat until a run is taken for dead, and from a worker's taking it to its first heartbeat."""
+
+_CRON_FIELDS = 5
 
 ENVIRONMENT = {
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT),
@@ -119,10 +122,14 @@ def _scheduled(slug: str, each: Schedule) -> Deployment:
 
 def _cron(slug: str, each: Schedule) -> CronSchedule:
     try:
-        return CronSchedule(cron=each.cron, timezone=each.timezone)
-    except ValueError:
-        hint = f"schedules.{slug}.cron is {each.cron!r}, which is no cron expression; five fields, as in '0 2 * * *'."
-        raise InputError("bad-cron", hint) from None
+        found = CronSchedule(cron=each.cron, timezone=each.timezone)
+        if len(each.cron.split()) == _CRON_FIELDS:
+            dates(found, 1)
+            return found
+    except Exception:  # of a day that never comes: whatever the parser makes of it
+        pass
+    hint = f"schedules.{slug}.cron is {each.cron!r}, which is no time that comes; five fields, as in '0 2 * * *'."
+    raise InputError("bad-cron", hint)
 
 
 def _entrypoint(flow: str) -> str:

@@ -22,8 +22,8 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.client.schemas.sorting import FlowRunSort
-from prefect.server.schemas import schedules
-from prefect.utilities.asyncutils import run_coro_as_sync
+
+from flows._dates import dates
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,9 @@ class Window:
 
 
 def window(schedule: CronSchedule, due: datetime) -> Window:
-    """The window of the run that is due at a time of the schedule, in the schedule's time zone.
-
-    Computed by the server's own code, so that it ends when the server's next run is due, also where clocks change.
-    """
-    same = schedules.CronSchedule(cron=schedule.cron, timezone=schedule.timezone, day_or=schedule.day_or)
-    dates = run_coro_as_sync(same.get_dates(n=2, start=due)) or []
-    return Window(dates[0], next(date for date in dates if date > due))
+    """The window of the run that is due at a time of the schedule; it ends when the server's next run is due."""
+    found = dates(schedule, 2, due)
+    return Window(found[0], next(date for date in found if date > due))
 
 
 def superseded(run: FlowRun, client: SyncPrefectClient, now: datetime | None = None) -> str | None:

@@ -35,19 +35,23 @@ def watch(told: threading.Event) -> None:
 
 
 def crash_silent(client: SyncPrefectClient, now: datetime) -> list[FlowRun]:
-    """Crash runs of ours without a heartbeat for twice `SILENCE` seconds, or still pending after `START` seconds."""
-    under_way = FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING])
-    found = client.read_flow_runs(
-        flow_run_filter=FlowRunFilter(state=FlowRunFilterState(type=under_way), tags=FlowRunFilterTags(all_=[TAG]))
-    )
-    silent = [run for run in found if _is_silent(run, client, now)]
+    """Crash the runs of ours that are silent."""
+    silent = [run for run in under_way(client) if is_silent(run, client, now)]
     for run in silent:
         with suppress(Exception):  # it has ended meanwhile
             client.set_flow_run_state(run.id, Crashed(message="Nobody has heard of the run's process for long."))
     return silent
 
 
-def _is_silent(run: FlowRun, client: SyncPrefectClient, now: datetime) -> bool:
+def under_way(client: SyncPrefectClient) -> list[FlowRun]:
+    """The runs of ours that hold a place in a pool."""
+    holding = FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING]))
+    ours = FlowRunFilterTags(all_=[TAG])
+    return client.read_flow_runs(flow_run_filter=FlowRunFilter(state=holding, tags=ours))
+
+
+def is_silent(run: FlowRun, client: SyncPrefectClient, now: datetime) -> bool:
+    """Whether a run had no heartbeat for twice `SILENCE` seconds, or is still pending after `START` seconds."""
     if run.state is None:
         return False
     if run.state_type == StateType.PENDING:

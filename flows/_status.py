@@ -19,6 +19,7 @@ from prefect.client.schemas.sorting import FlowRunSort
 
 from flows._apply import ours
 from flows._deployments import automations
+from flows._silent import is_silent, under_way
 
 _RUNS = 5
 _LATE = timedelta(minutes=1)
@@ -28,7 +29,8 @@ def status(client: SyncPrefectClient) -> dict[str, Any]:
     """`server` (its address), `pools`, `schedules`, and `automation`: whether runs that fall silent are crashed.
 
     A pool has name, concurrency, paused and workers_online. A schedule has its newest run's state and times, its last
-    `runs`, the newest first, and the number of those that are `late`: due for a minute, and not begun.
+    `runs`, the newest first, and the number of those that are `late`: due for a minute, and not begun. `under_way` are
+    the runs that hold a place in a pool; nobody has heard of a `silent` one for long.
     """
     found = list(ours(client))
     pools = sorted({each.work_pool_name for _, each in found if each.work_pool_name})
@@ -38,7 +40,14 @@ def status(client: SyncPrefectClient) -> dict[str, Any]:
         "pools": [_pool(name, client) for name in pools],
         "schedules": [row for flow, each in found for row in _schedules(flow, each, client)],
         "automation": {each.name for each in automations()} <= enabled,
+        "under_way": [_under_way(run, client) for run in under_way(client)],
     }
+
+
+def _under_way(run: FlowRun, client: SyncPrefectClient) -> dict[str, Any]:
+    assert run.state is not None
+    silent = is_silent(run, client, datetime.now(UTC))
+    return {"run": run.name, "state": run.state_name, "since": _time(run.state.timestamp), "silent": silent}
 
 
 def without_worker(pools: Iterable[str], client: SyncPrefectClient) -> list[str]:

@@ -94,6 +94,9 @@ def _status(as_json: bool) -> None:
     for pool in found["pools"]:
         told = "paused" if pool["paused"] else f"workers online: {pool['workers_online']}"
         print(f"pool {pool['name']}: {pool['concurrency']} at a time, {told}")
+    for run in found["under_way"]:
+        told = ", not heard of for long" if run["silent"] else ""
+        print(f"under way: {run['run']}, {run['state']} since {run['since']}{told}")
     for each in found["schedules"]:
         state = "paused" if each["paused"] else f"next {each['next'] or 'not planned'}"
         late = f", {each['late']} late" if each["late"] else ""

@@ -14,6 +14,8 @@ from sm_ops.health.row import Row
 
 _PATIENCE = 60
 """Seconds for a server to answer."""
+_WAITING = 2
+"""Late runs of a schedule that may wait for the one under way."""
 _BAD = ("Failed", "Crashed", "TimedOut", "Internal error", "Checks failed", "Not approved", "Revoked or tampered")
 """Last states of a run that a person has to look at."""
 
@@ -23,9 +25,8 @@ def rows(home: Path) -> Iterator[Row]:
     if not os.environ.get("PREFECT_API_URL"):
         yield Row("schedules", True, "no server is named or runs here; start one with: sm-ops serve")
         return
-    command = [sys.executable, "-m", "flows.deploy", "status", "--json"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, stdin=subprocess.DEVNULL)
+        done = _asked()
     except subprocess.TimeoutExpired:
         yield Row("schedules", False, f"the server at PREFECT_API_URL did not answer within {_PATIENCE} s")
         return
@@ -42,14 +43,24 @@ def rows(home: Path) -> Iterator[Row]:
         yield Row("workers", online > 0, told if online else f"{told}; start one, or: sm-ops serve")
     if found["schedules"] and not found["automation"]:
         yield Row("schedules", False, "runs that fall silent stay Running; mend it with: sm-ops deploy")
-    busy = any(row["last_state"] and not row["last_ended"] for row in found["schedules"])
+    for run in (each for each in found["under_way"] if each["silent"]):
+        told = f"{run['run']} is {run['state']} since {run['since']}, but not heard of; a worker will call it crashed"
+        yield Row("runs", False, f"{told} within minutes, if one runs")
+    busy = bool(found["under_way"])
     yield from (_schedule(row, busy) for row in found["schedules"])
 
 
+def _asked() -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "flows.deploy", "status", "--json"]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=_PATIENCE, stdin=subprocess.DEVNULL, check=False
+    )
+
+
 def _schedule(row: dict[str, Any], busy: bool) -> Row:
-    """A late run needs a person only where no other run keeps it waiting."""
+    """A run or two that wait for another one's end are no trouble; more are, and any where none is under way."""
     last = f"last {row['last_state']} ({row['last_expected']})" if row["last_state"] else "never ran"
-    well = row["last_state"] not in _BAD and (busy or not row["late"])
+    well = row["last_state"] not in _BAD and row["late"] <= (_WAITING if busy else 0)
     state = "paused" if row["paused"] else f"next {row['next']}"
     late = f", {row['late']} late" if row["late"] else ""
     return Row("schedule", well, f"{row['slug']} ({row['cron']} {row['timezone']}): {state}, {last}{late}")

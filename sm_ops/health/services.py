@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from sm_ops.core.errors import InputError
 from sm_ops.health.row import Row
 from sm_ops.stack.client import use
 from sm_ops.stack.state import services
@@ -17,12 +16,8 @@ _NAMED = ("PREFECT_API_URL", "MLFLOW_TRACKING_URI")
 
 def rows(home: Path) -> Iterator[Row]:
     """One row a service of the stack, whose servers the later checks ask; without a stack, which servers are named."""
-    try:
-        use(home)
-        running = services(home)
-    except InputError as error:
-        yield Row("services", False, error.hint)
-        return
+    use(home)
+    running = services(home)
     for each in running:
         well = each.state == "RUNNING"
         told = f"{each.state.lower()} since {each.since}, process {each.pid}" if well else each.state.lower()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import yaml
-
+from sm_ops.core import plain_yaml
 from sm_ops.core.config.loading import CONFIGS, validated
 from sm_ops.core.config.release import Policy
 from sm_ops.core.errors import InputError
@@ -40,7 +38,7 @@ def parse(data: bytes, where: str = POLICY) -> Settings:
 
     Raises `InputError` that begins with `where`.
     """
-    values = _yaml(data, where)
+    values = plain_yaml.parse(data, where)
     if not isinstance(values, dict):
         raise InputError("bad-yaml", f"{where}: the top level must be a mapping of sections.")
     return Settings(validated(Policy, values, where).model_dump(mode="json"))
@@ -49,25 +47,3 @@ def parse(data: bytes, where: str = POLICY) -> Settings:
 def policy_of(release: Release) -> Settings:
     """The policy that a release was built under."""
     return parse((release.folder / POLICY).read_bytes(), f"{release}/{POLICY}")
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that is given twice: a reader may see the one, and the other would hold."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping whose keys differ."""
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        if len(keys) > len({str(key) for key in keys}):
-            raise yaml.constructor.ConstructorError(None, None, "a key is given twice", node.start_mark)
-        return super().construct_mapping(node, deep)
-
-
-def _yaml(data: bytes, where: str) -> Any:
-    try:
-        return yaml.load(data.decode(), _Loader)
-    except UnicodeDecodeError:
-        raise InputError("bad-yaml", f"{where}: the file is not UTF-8 text.") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = where if mark is None else f"{where}, line {mark.line + 1}"
-        raise InputError("bad-yaml", f"{place}: {getattr(error, 'problem', None) or 'this is not YAML'}.") from None

@@ -46,6 +46,8 @@ def test_the_default_file_is_valid_and_no_preset() -> None:
         ({"schedules": {"on-demand": DAILY}}, "taken by what is started by hand"),
         ({"schedules": {"daily": DAILY | {"env": {"KEY": "x"}}}}, "there is no setting schedules.daily.env"),
         ({"releases": {"pool": "cpu"}}, "releases.pool: there is no pool 'cpu'"),
+        ({"releases": {"pool": "gpu", "destination": "relative/place"}}, "an absolute folder, or s3://"),
+        ({"releases": {"pool": "gpu", "destination": "https://a:b@c/d"}}, "releases.destination: a destination is an"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_refused_in_words(changed: dict[str, Any], sentence: str, tmp_path: Path) -> None:
@@ -53,6 +55,13 @@ def test_a_wrong_file_is_refused_in_words(changed: dict[str, Any], sentence: str
         load_deployments(write(tmp_path, **changed))
     assert sentence in refused.value.hint
     assert refused.value.hint.startswith("mine.yaml: ")
+
+
+def test_a_schedule_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path)
+    file.write_text(file.read_text() + "pools: {cpu: {}}\n")
+    with pytest.raises(InputError, match=r"mine.yaml, line 1: a key is given twice"):
+        load_deployments(file)
 
 
 def test_seeds_and_overrides_are_applied_to_the_config() -> None:

@@ -13,15 +13,27 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.states import Completed, Failed, Late, Running, Scheduled
 
 from flows._deployed import SUPERSEDED
-from flows._deployments import automations
+from flows._deployments import automations, wanted
 from flows._due import superseded, window
 from flows._releases import EXIT_CODES
+from sm_ops.core.config.deployments import Deployments
+from sm_ops.core.errors import InputError
 
 SCHEDULE, OTHER = uuid4(), uuid4()
 
 
 def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize("cron", ["0 0 30 2 *", "*/10 * * * * *", "@daily", "every day at two"])
+def test_a_schedule_without_a_time_that_comes_is_refused(cron: str) -> None:
+    schedule = {"flow": "surprise", "config": "tiny", "cron": cron, "pool": "default"}
+    file = Deployments.model_validate(
+        {"format": "deployments/1", "pools": {"default": {}}, "schedules": {"daily": schedule}}
+    )
+    with pytest.raises(InputError, match="schedules.daily.cron is .* no time that comes"):
+        wanted(file)
 
 
 @pytest.mark.parametrize(

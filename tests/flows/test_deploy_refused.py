@@ -27,7 +27,7 @@ releases: {pool: small, destination: %s}
     [
         (("ours", "'0 2 * * *'", "train.epochs", "/srv/place"), "schedules.daily: there is no config 'ours', neither"),
         (("tiny", "'0 2 * * *'", "data.hosts", "/srv/place"), "schedules.daily: a deployment overrides numbers and"),
-        (("tiny", "'0 2 * * *'", "train.epochs", "gopher://x"), "is no place to publish at"),
+        (("tiny", "'0 2 * * *'", "train.epochs", "gopher://x"), "a destination is an absolute folder"),
         (("tiny", "2", "train.epochs", "/srv/place"), "mine.yaml: schedules.daily.cron is 2, but"),
     ],
 )

@@ -12,6 +12,7 @@ from calling import call_cli
 from filelock import FileLock
 
 from sm_ops.core import fs
+from sm_ops.health import schedules
 from sm_ops.vault import Vault
 
 pytestmark = pytest.mark.unit
@@ -114,6 +115,38 @@ def test_a_damaged_run_and_one_that_was_not_sent(doctor, home):
     assert code == 3
     assert "is damaged" in rows["runs"]["found"]
     assert "tracking" not in rows
+
+
+ROW = {"slug": "nightly", "cron": "0 2 * * *", "timezone": "UTC", "paused": False, "next": "then",
+       "last_state": "Completed", "last_expected": "once", "last_ended": "once", "late": 0}  # fmt: skip
+HELD = {"run": "tiny", "state": "Running", "since": "then", "silent": False}
+
+
+@pytest.mark.parametrize(
+    ("row", "under_way", "workers", "automation", "well"),
+    [
+        ({}, [], 1, True, True),
+        ({"last_state": "Submitting", "last_ended": None}, [HELD], 1, True, True),
+        ({"last_state": "Superseded"}, [], 1, True, True),
+        ({"late": 2}, [HELD], 1, True, True),
+        ({"late": 3}, [HELD], 1, True, False),
+        ({"late": 1}, [], 1, True, False),
+        ({"last_state": "Crashed"}, [], 1, True, False),
+        ({"last_state": "Checks failed"}, [], 1, True, False),
+        ({}, [HELD | {"silent": True}], 1, True, False),
+        ({}, [], 0, True, False),
+        ({}, [], 1, False, False),
+    ],
+)
+def test_schedules_need_a_person_where_nothing_goes_on(
+    doctor, monkeypatch, row, under_way, workers, automation, well
+):
+    found = {"server": "here", "pools": [{"name": "default", "concurrency": 1, "workers_online": workers}],
+             "schedules": [ROW | row], "automation": automation, "under_way": under_way}  # fmt: skip
+    answer = subprocess.CompletedProcess([], 0, json.dumps(found), "")
+    monkeypatch.setattr(schedules, "_asked", lambda: answer)
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    assert doctor()[0] == (0 if well else 3)
 
 
 @pytest.mark.slow

@@ -65,6 +65,13 @@ class Releases(Section):
     )
     bucket_owner: str | None = Field(default=None, description="account that must own the bucket")
 
+    @field_validator("destination")
+    @classmethod
+    def _is_whole(cls, place: str | None) -> str | None:
+        if place is not None and not place.startswith(("/", "s3://")):
+            raise ValueError("a destination is an absolute folder, or s3://BUCKET/PREFIX")
+        return place
+
 
 class Deployments(Section):
     """Pools, schedules by slug, and releases. Every flow can also be started by hand, in the first pool."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
+from sm_ops.core import plain_yaml
 from sm_ops.core.config.audit import AuditPipeline
 from sm_ops.core.config.base import Section, SectionType
 from sm_ops.core.config.pii import PiiPipeline
@@ -99,31 +99,20 @@ def _read(source: str) -> tuple[dict[str, Any], str]:
 
 def _read_file(path: Path, advice: str) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes()
     except FileNotFoundError:
         raise InputError("no-config", f"There is no file {path}; {advice}.") from None
-    except UnicodeDecodeError:
-        raise InputError("bad-yaml", f"{path.name}: the file is not UTF-8 text.") from None
-    values = _parse(text, path.name)
+    values = plain_yaml.parse(text, path.name)
     if values is not None and not isinstance(values, dict):
         raise InputError("bad-yaml", f"{path.name}: the top level must be a mapping of sections.")
     return values or {}
-
-
-def _parse(text: str, where: str) -> Any:
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", None)
-        place = where if line is None else f"{where}, line {line + 1}"
-        raise InputError("bad-yaml", f"{place}: this is not valid YAML.") from None
 
 
 def _set(values: dict[str, Any], override: str) -> None:
     key, equals, text = override.partition("=")
     if not equals or not key:
         raise InputError("bad-override", f"--set {override!r} is not of the form KEY=VALUE.")
-    path, value = key.split("."), _parse(text, f"--set {key}")
+    path, value = key.split("."), plain_yaml.parse(text, f"--set {key}")
     for part in path[:-1]:
         inner = values.setdefault(part, {})
         if not isinstance(inner, dict):

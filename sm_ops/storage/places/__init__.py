@@ -25,7 +25,9 @@ def open_place(text: str, owner: str | None = None) -> Place:
     if text.startswith("s3://"):
         return S3Place.named(text, owner)
     if "://" in text:
-        raise InputError("place", f"{text} is no place to publish at; name a folder, or s3://BUCKET/PREFIX.")
+        scheme, _, rest = text.partition("://")
+        shown = f"{scheme}://{rest.rpartition('@')[2]}"  # without what may be a password
+        raise InputError("place", f"{shown} is no place to publish at; name a folder, or s3://BUCKET/PREFIX.")
     if owner is not None:
         raise InputError("place", f"{text} is a folder, which no AWS account owns; leave out --bucket-owner.")
     return FolderPlace(Path(text).absolute())
