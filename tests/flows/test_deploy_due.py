@@ -32,7 +32,7 @@ def test_a_schedule_without_a_time_that_comes_is_refused(cron: str) -> None:
     file = Deployments.model_validate(
         {"format": "deployments/1", "pools": {"default": {}}, "schedules": {"daily": schedule}}
     )
-    with pytest.raises(InputError, match="schedules.daily.cron is .* no time that comes"):
+    with pytest.raises(InputError, match=r"schedules.daily.cron is .* no time that comes"):
         wanted(file)
 
 

@@ -313,6 +313,15 @@ def test_what_git_says_and_a_remote_lacks(home, sm_ops):
 # ---- faults --------------------------------------------------------------------------------------------
 
 
+def test_a_lost_repository_is_noticed_and_made_again(home, sm_ops):
+    run = make_run(home)
+    sm_ops("data", "push")
+    shutil.rmtree(home / "data")
+    assert remote_problems(home) == ["the data of 1 runs is not versioned; version it with: sm-ops data push"]
+    assert run.id in sm_ops("data", "push").stdout
+    assert remote_problems(home) == []
+
+
 def test_what_a_killed_process_left_is_discarded(home, sm_ops):
     make_run(home)
     sm_ops("data", "push")

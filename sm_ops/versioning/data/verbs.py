@@ -81,8 +81,10 @@ def push(home: Path) -> tuple[list[str], int]:
 
 
 def unversioned(home: Path) -> list[Run]:
-    """Runs whose data is not versioned yet, the oldest first."""
-    return [run for run in all_runs(home) if run.links()["data"] is None]
+    """Runs that the repository does not know, the oldest first: their data is not versioned yet, or it was lost."""
+    repository = Repository(home)
+    known = {version.run for version in repository.versions()} if repository.exists else set()
+    return [run for run in all_runs(home) if run.id not in known]
 
 
 def _send(home: Path, everything: bool) -> int:
