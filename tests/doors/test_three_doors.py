@@ -41,6 +41,17 @@ def test_the_flow_gives_equal_hashes_and_the_same_screen(place: Path, config: Pa
     assert done.stdout.replace(str(place / "flow"), "") == again.replace(str(place / "plain"), "")
 
 
+def test_dvc_repro_of_a_stage_gives_equal_hashes(place: Path, config: Path, plain: dict[str, str]) -> None:
+    repository, home = place / "part", place / "part-home"
+    dvc_repository(repository, config, home)
+    done = call(["dvc", "--wait-for-lock", "repro", "mask"], repository, home)
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = hashes(home)
+    assert {"synthesize", "base", "score@tiny", "mask"} <= {name.partition("/")[0] for name in made}
+    assert made == {name: plain[name] for name in made}
+
+
+@pytest.mark.slow
 def test_dvc_repro_gives_equal_hashes_and_the_report(place: Path, config: Path, plain: dict[str, str]) -> None:
     repository, home = place / "repository", place / "dvc"
     dvc_repository(repository, config, home)

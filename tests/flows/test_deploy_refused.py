@@ -58,6 +58,7 @@ def refused(tmp_path: Path, *words: str, **variables: str) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_answer_and_a_schedule_that_is_none(tmp_path: Path) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))

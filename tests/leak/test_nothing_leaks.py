@@ -99,7 +99,7 @@ def test_failure_of_the_system(succeeded, own, tmp_path):
     fail_in("score", "system", plain, succeeded, own, tmp_path)
 
 
-@pytest.mark.parametrize("door", [prefect, dvc])
+@pytest.mark.parametrize("door", [pytest.param(prefect, marks=pytest.mark.slow), dvc])
 @pytest.mark.parametrize(
     "stage", [pytest.param(s.name, marks=[] if s.name == "train" else pytest.mark.slow) for s in SURPRISE]
 )

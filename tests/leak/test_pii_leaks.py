@@ -95,6 +95,7 @@ def test_failure_in_each_stage(stage, succeeded, own, tmp_path):
     assert logs, "the failure was reached, and its text is in the restricted log alone"
 
 
+@pytest.mark.slow
 def test_success_by_prefect(succeeded, own, tmp_path):
     home = copy_home(succeeded, tmp_path / "home", without="pii_evaluate")
     done = run_cli("run", str(own.config), "--orchestrate", home=home)
