@@ -138,7 +138,9 @@ def test_however_it_ends_nothing_is_left(number, whom):
         (supervisor,) = psutil.Process(process.pid).children()
         os.kill(process.pid if whom == "front" else supervisor.pid, number)
         process.communicate(timeout=60)
-        assert process.returncode == {"front": -9 if number == signal.SIGKILL else 0, "supervisor": 2}[whom]
+        asked = (0, 130)  # the second where it was not ready yet
+        codes = {"front": (-9,) if number == signal.SIGKILL else asked, "supervisor": (2,)}
+        assert process.returncode in codes[whom]
         wait_for(lambda: not processes_of(home))
         wait_for(lambda: not sockets(home))
 
