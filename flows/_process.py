@@ -10,9 +10,10 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
-from sm_ops.core.errors import EXIT_INTERRUPTED
+from sm_ops.core.errors import EXIT_INTERRUPTED, sanitise
 
 INSIDE = "--inside"
 PATIENCE = 20
@@ -54,3 +55,16 @@ def end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def in_words(work: Callable[[], int | None]) -> int:
+    """The exit code of a command; its failure is one sentence on standard error, without values."""
+    try:
+        return work() or 0
+    except KeyboardInterrupt:
+        print("sm-ops: interrupted; run the same command again, what is done is found.", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        failure = sanitise(error)
+        print(f"sm-ops: {failure}", file=sys.stderr)
+        return failure.exit_code

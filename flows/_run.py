@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from flows._process import INSIDE, end_with_parent, run_apart
+from flows._process import INSIDE, end_with_parent, in_words, run_apart
 from flows._settings import TAG, configure
 from sm_ops.core import fs
-from sm_ops.core.errors import EXIT_INTERRUPTED, SmOpsError, sanitise
+from sm_ops.core.errors import SmOpsError, sanitise
 from sm_ops.core.home import Run, home_folder
 from sm_ops.release import after_run
 from sm_ops.report.finish import finish
@@ -63,15 +62,10 @@ def main(module: str, arguments: list[str]) -> int:
     if INSIDE not in arguments:
         return run_apart(module, arguments)
     end_with_parent()
-    try:
+
+    def work() -> None:
         _, path, *jobs = arguments
         run = run_flow(fs.read_json(Path(path)), home_folder(), *map(int, jobs))
         finish(run, home_folder(), after_run.release)
-    except KeyboardInterrupt:
-        print("sm-ops: interrupted; run the same command again, finished steps are found.", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    except Exception as error:
-        failure = sanitise(error)
-        print(f"sm-ops: {failure}", file=sys.stderr)
-        return failure.exit_code
-    return 0
+
+    return in_words(work)

@@ -15,10 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from flows._process import in_words
 from flows._settings import configure
 from sm_ops.core import fs
 from sm_ops.core.config.deployments import Deployments, chosen_file, load_deployments, remembered, resolved
-from sm_ops.core.errors import EXIT_INTERRUPTED, InputError, sanitise
+from sm_ops.core.errors import InputError
 from sm_ops.core.home import home_folder
 
 
@@ -31,19 +32,7 @@ def main(arguments: list[str]) -> int:
     for verb in verbs.choices.values():
         verb.add_argument("--json", action="store_true", dest="as_json")
     given = parser.parse_args(arguments)
-    try:
-        if given.verb == "apply":
-            _apply(given.file, given.as_json)
-        else:
-            _status(given.as_json)
-    except KeyboardInterrupt:
-        print("sm-ops: interrupted; run the same command again, what is done is found.", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    except Exception as error:
-        failure = sanitise(error)
-        print(f"sm-ops: {failure}", file=sys.stderr)
-        return failure.exit_code
-    return 0
+    return in_words(lambda: _apply(given.file, given.as_json) if given.verb == "apply" else _status(given.as_json))
 
 
 def _apply(path: str | None, as_json: bool) -> None:

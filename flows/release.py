@@ -13,26 +13,23 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from flows._process import INSIDE, end_with_parent, run_apart
+from flows._process import INSIDE, end_with_parent, in_words, run_apart
 from flows._settings import configure
-from sm_ops.core.errors import EXIT_INTERRUPTED, InputError, SmOpsError
+from sm_ops.core.errors import InputError
 from sm_ops.core.home import home_folder
 
 
 def main(arguments: list[str]) -> int:
     """Run one flow in a process of its own, and say in a sentence what it came to."""
-    try:
+
+    def work() -> int:
         verb, parameters = _parameters([word for word in arguments if word != INSIDE])
         if INSIDE not in arguments:
             return run_apart("flows.release", arguments)
         end_with_parent()
         return _run(verb, parameters)
-    except KeyboardInterrupt:
-        print("sm-ops: interrupted; run the same command again, what is done is found.", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    except SmOpsError as error:
-        print(f"sm-ops: {error}", file=sys.stderr)
-        return error.exit_code
+
+    return in_words(work)
 
 
 def _run(verb: str, parameters: dict[str, str | None]) -> int:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import boto3
 import pytest
-from calling import call_cli
 from data_runs import PUBLIC, ROW, holding, make_run
 from driving import SMALLEST, copy_home, run_cli
 from moto.server import ThreadedMotoServer
@@ -21,21 +20,6 @@ from moto.server import ThreadedMotoServer
 from sm_ops.core import fs
 from sm_ops.versioning.data import places
 from sm_ops.versioning.data.verbs import remote_problems
-
-
-@pytest.fixture
-def home(tmp_path) -> Path:
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def sm_ops(monkeypatch, capsys):
-    def call(*arguments: str, code: int = 0):
-        done = call_cli(monkeypatch, capsys, *arguments)
-        assert done.returncode == code, done.stderr
-        return done
-
-    return call
 
 
 @pytest.fixture

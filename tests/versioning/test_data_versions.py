@@ -13,7 +13,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from calling import call_cli
 from data_runs import MASKED, PUBLIC, ROW, files, holding, make_run
 from driving import ROOT
 
@@ -24,21 +23,6 @@ from sm_ops.stages import STAGES
 from sm_ops.vault import Vault
 from sm_ops.versioning.data.entries import DATA
 from sm_ops.versioning.data.verbs import keep, remote_problems
-
-
-@pytest.fixture
-def home(tmp_path) -> Path:
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def sm_ops(monkeypatch, capsys):
-    def call(*arguments: str, code: int = 0):
-        done = call_cli(monkeypatch, capsys, *arguments)
-        assert done.returncode == code, done.stderr
-        return done
-
-    return call
 
 
 def in_git(home: Path, *arguments: str) -> str:
