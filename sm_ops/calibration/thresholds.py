@@ -1,7 +1,8 @@
 """Thresholds and threshold curves from critical values and labels (section 8).
 
 Pass the eligible tokens of all validation records, pooled: `critical` float64 (minus infinity = never
-masked), `gold` bool (target token).
+masked), `gold` bool (target token). Other units do as well, and with `weight` (whole numbers) an entry stands for so
+many equal units.
 """
 
 from __future__ import annotations
@@ -60,12 +61,12 @@ class Curve:
     collateral: np.ndarray
 
 
-def at_threshold(critical: np.ndarray, gold: np.ndarray, tau: float) -> Threshold:
+def at_threshold(critical: np.ndarray, gold: np.ndarray, tau: float, weight: np.ndarray | None = None) -> Threshold:
     """What the complete procedure does at a threshold that other data chose."""
-    return Threshold(tau, confusion(critical >= tau, gold))
+    return Threshold(tau, confusion(critical >= tau, gold, weight))
 
 
-def at_recall(critical: np.ndarray, gold: np.ndarray, target: float) -> Threshold:
+def at_recall(critical: np.ndarray, gold: np.ndarray, target: float, weight: np.ndarray | None = None) -> Threshold:
     """The largest threshold whose recall is at least `target` in (0, 1] (OP-22).
 
     It is one of the critical values. `tau` is `None` when even the smallest does not reach the target, or
@@ -73,34 +74,34 @@ def at_recall(critical: np.ndarray, gold: np.ndarray, target: float) -> Threshol
     """
     if not 0 < target <= 1:
         raise InputError("bad-target-recall", f"A target recall lies in (0, 1]; it is {target}.")
-    steps = _steps(critical, gold)
+    steps = _steps(critical, gold, weight)
     reached = np.flatnonzero(steps.coverage >= target)
     if not len(reached):
         return Threshold(None, steps.counts(-1))
     return Threshold(float(steps.tau[reached[0]]), steps.counts(reached[0]))
 
 
-def at_max_f1(critical: np.ndarray, gold: np.ndarray) -> Threshold:
+def at_max_f1(critical: np.ndarray, gold: np.ndarray, weight: np.ndarray | None = None) -> Threshold:
     """The threshold of the largest F1, among equals the largest; `None` when nothing beats no mask (OP-23)."""
-    steps = _steps(critical, gold)
+    steps = _steps(critical, gold, weight)
     f1 = 2 * steps.tp / np.maximum(steps.predicted + steps.targets, 1)
     best = int(np.argmax(f1))  # the first, so the largest threshold; step 0 masks nothing
     return Threshold(float(steps.tau[best]) if best else None, steps.counts(best))
 
 
-def within(critical: np.ndarray, gold: np.ndarray, acceptable: float) -> Threshold:
+def within(critical: np.ndarray, gold: np.ndarray, acceptable: float, weight: np.ndarray | None = None) -> Threshold:
     """The threshold of the largest coverage whose collateral masking rate is at most `acceptable` (section 5).
 
     Masks grow as thresholds fall, so it is the smallest such threshold; `tau` is `None` when every mask costs more.
     """
-    steps = _steps(critical, gold)
+    steps = _steps(critical, gold, weight)
     others = steps.total - steps.targets
     affordable = int(np.flatnonzero(steps.predicted - steps.tp <= acceptable * others)[-1])
     return Threshold(float(steps.tau[affordable]) if affordable else None, steps.counts(affordable))
 
 
 def by_category(
-    critical: np.ndarray, members: Mapping[str, np.ndarray]
+    critical: np.ndarray, members: Mapping[str, np.ndarray], weight: np.ndarray | None = None
 ) -> dict[str, Threshold]:
     """One threshold per category by the largest F1 on that category's units, and the `pooled` one (OP-25).
 
@@ -108,18 +109,18 @@ def by_category(
     of a category's counts. A category without units here has no threshold of its own and takes the pooled one.
     """
     gold = np.any([np.zeros(len(critical), bool), *members.values()], axis=0)
-    pooled = at_max_f1(critical, gold)
+    pooled = at_max_f1(critical, gold, weight)
     found = {"pooled": pooled}
     for name, own in members.items():
         counted = own | ~gold
-        point = at_max_f1(critical[counted], own[counted])
+        point = at_max_f1(critical[counted], own[counted], None if weight is None else weight[counted])
         found[name] = point if own.any() else replace(point, tau=pooled.tau)
     return found
 
 
-def curve(critical: np.ndarray, gold: np.ndarray) -> Curve:
+def curve(critical: np.ndarray, gold: np.ndarray, weight: np.ndarray | None = None) -> Curve:
     """Target coverage against collateral masking rate at every threshold that changes the mask."""
-    steps = _steps(critical, gold)
+    steps = _steps(critical, gold, weight)
     return Curve(
         tau=steps.tau,
         coverage=steps.coverage,
@@ -146,14 +147,20 @@ class _Steps:
         return Confusion(tp=tp, fp=fp, fn=self.targets - tp, tn=self.total - self.targets - fp)
 
 
-def _steps(critical: np.ndarray, gold: np.ndarray) -> _Steps:
+def _steps(critical: np.ndarray, gold: np.ndarray, weight: np.ndarray | None) -> _Steps:
     gold = np.asarray(gold, bool)
+    weight = np.ones(len(gold), np.int64) if weight is None else weight
     maskable = critical > -np.inf
     tau, step = np.unique(-critical[maskable], return_inverse=True)
+
+    def counted(own: np.ndarray) -> np.ndarray:
+        at = np.bincount(step[own[maskable]], weight[maskable & own], len(tau)).astype(np.int64)
+        return np.concatenate([[0], np.cumsum(at)])
+
     return _Steps(
         tau=np.concatenate([[np.inf], -tau]),
-        tp=np.concatenate([[0], np.cumsum(np.bincount(step[gold[maskable]], minlength=len(tau)))]),
-        predicted=np.concatenate([[0], np.cumsum(np.bincount(step, minlength=len(tau)))]),
-        targets=int(np.count_nonzero(gold)),
-        total=len(gold),
+        tp=counted(gold),
+        predicted=counted(np.ones(len(gold), bool)),
+        targets=int(weight[gold].sum()),
+        total=int(weight.sum()),
     )

@@ -1,6 +1,6 @@
 """Measures that know nothing of models or masks: counts, ranking, intervals, correlation, tasks (NumPy)."""
 
-from sm_ops.metrics.bootstrap import difference_interval, ratio_interval
+from sm_ops.metrics.bootstrap import auroc_interval_by_cluster, difference_interval, ratio_interval
 from sm_ops.metrics.counts import Confusion, category_view, confusion
 from sm_ops.metrics.intervals import (
     clopper_pearson,
@@ -19,6 +19,7 @@ __all__ = [
     "Confusion",
     "auroc",
     "auroc_interval",
+    "auroc_interval_by_cluster",
     "category_view",
     "clopper_pearson",
     "clustered_rate",

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 RESAMPLES = 2000
+BINS = 512
 
 
 def ratio_interval(
@@ -34,6 +35,45 @@ def difference_interval(
     if not defined.any():
         return None
     return percentiles((sums[0] / sums[1].clip(1) - sums[2] / sums[3].clip(1))[defined], confidence)
+
+
+def auroc_interval_by_cluster(
+    scores: np.ndarray,
+    labels: np.ndarray,
+    clusters: np.ndarray,
+    weight: np.ndarray,
+    seed: int,
+    confidence: float = 0.95,
+) -> tuple[float, float] | None:
+    """Percentile interval of `auroc` by resampling clusters that hold units of both classes, such as documents.
+
+    An entry stands for `weight` equal units. Scores count by `BINS` ranks of equal weight, which is exact where there
+    are no more distinct ones. `None` without both classes, with one cluster, or where all resamples agree.
+    """
+    labels = np.asarray(labels, bool)
+    found, cluster = np.unique(clusters, return_inverse=True)
+    if labels.all() or not labels.any() or len(found) < 2:
+        return None
+    rank = _ranks(scores, weight)
+    size = int(rank.max()) + 1
+    sums = []
+    for own in (labels, ~labels):
+        cell = cluster[own] * size + rank[own]
+        by_cluster = np.bincount(cell, weight[own], len(found) * size).reshape(len(found), size)
+        sums.append(_resampled(by_cluster.T, seed))  # (ranks, resamples)
+    positives, negatives = sums
+    pairs = positives.sum(0) * negatives.sum(0)
+    won = (positives * (np.cumsum(negatives, axis=0) - negatives / 2)).sum(0)
+    return percentiles(won[pairs > 0] / pairs[pairs > 0], confidence) if (pairs > 0).any() else None
+
+
+def _ranks(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Each entry's place among at most `BINS` increasing groups of scores; equal scores are in one group."""
+    levels, level = np.unique(scores, return_inverse=True)
+    if len(levels) <= BINS:
+        return level
+    before = np.cumsum(np.bincount(level, weight, len(levels)))
+    return np.unique((before - 1) * BINS // before[-1], return_inverse=True)[1][level]
 
 
 def _resampled(values: np.ndarray, seed: int) -> np.ndarray:

@@ -37,13 +37,17 @@ class Confusion:
         return _ratio(2 * self.tp, 2 * self.tp + self.fp + self.fn)
 
 
-def confusion(predicted: np.ndarray, gold: np.ndarray) -> Confusion:
-    """Count two boolean arrays of equal length against each other, pooled over all units."""
+def confusion(predicted: np.ndarray, gold: np.ndarray, weight: np.ndarray | None = None) -> Confusion:
+    """Count two boolean arrays of equal length against each other, pooled over all units.
+
+    With `weight` (whole numbers) an entry stands for so many equal units.
+    """
     predicted, gold = np.asarray(predicted, bool), np.asarray(gold, bool)
-    tp = int(np.count_nonzero(predicted & gold))
-    fp = int(np.count_nonzero(predicted)) - tp
-    fn = int(np.count_nonzero(gold)) - tp
-    return Confusion(tp=tp, fp=fp, fn=fn, tn=len(gold) - tp - fp - fn)
+    tp, masked, targets, total = (
+        int(np.count_nonzero(own) if weight is None else weight[own].sum())
+        for own in (predicted & gold, predicted, gold, np.ones(len(gold), bool))
+    )
+    return Confusion(tp=tp, fp=masked - tp, fn=targets - tp, tn=total - masked - targets + tp)
 
 
 def category_view(own: np.ndarray, other: np.ndarray, documents: np.ndarray | None = None) -> np.ndarray:

@@ -14,14 +14,15 @@ _RESAMPLES = 1000
 _AT_A_TIME = 4_000_000
 
 
-def auroc(scores: np.ndarray, labels: np.ndarray) -> float | None:
+def auroc(scores: np.ndarray, labels: np.ndarray, weight: np.ndarray | None = None) -> float | None:
     """Share of (positive, negative) pairs that the positive wins, ties counting one half (spec section 7).
 
     A unit without a score is passed as minus infinity: it ranks below all others and ties with its like
-    (OP-20). `None` unless both classes occur (OP-19). One sort, exact integer counts; NaN is not a score.
+    (OP-20). `None` unless both classes occur (OP-19). One sort, exact integer counts; NaN is not a score. With
+    `weight` (whole numbers) an entry stands for so many equal units.
     """
     scores, labels = np.asarray(scores, np.float64), np.asarray(labels, bool)
-    positives, negatives, _ = _by_level(scores, labels)
+    positives, negatives, _ = _by_level(scores, labels, weight)
     pairs = int(positives.sum()) * int(negatives.sum())
     if pairs == 0:
         return None
@@ -140,10 +141,15 @@ def _passing(
     return np.max(np.where(level_end[head] & (false <= most[:, None]), true, 0), axis=1)
 
 
-def _by_level(scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _by_level(
+    scores: np.ndarray, labels: np.ndarray, weight: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Positives and negatives of each distinct score, ascending, and each unit's place among these."""
     levels, level = np.unique(scores, return_inverse=True)
-    positives, negatives = (np.bincount(level[own], minlength=len(levels)) for own in (labels, ~labels))
+    positives, negatives = (
+        np.bincount(level[own], None if weight is None else weight[own], len(levels)).astype(np.int64)
+        for own in (labels, ~labels)
+    )
     return positives, negatives, level
 
 
