@@ -15,6 +15,7 @@ from random import Random
 from types import SimpleNamespace
 
 import pytest
+from data.planted import places_of, program, settings
 
 from sm_ops.core import registry
 from sm_ops.core.errors import InputError
@@ -25,7 +26,7 @@ from sm_ops.data.datasets.code_pii import generate, public_code
 from sm_ops.data.hosts import shape, shapes
 from sm_ops.data.identities import FIRST_NAMES, KINDS, SURNAMES, identities, ordinary_value
 from sm_ops.data.planting import PLACES, unplanted
-from sm_ops.data.records import read_records, write_records
+from sm_ops.data.records import write_records
 
 pytestmark = pytest.mark.unit
 
@@ -38,21 +39,8 @@ VALUE_FORMS = {
 SIZES = {"calibration": 2 * 4 * 2 + 6, "train": 3 * 4 * 4 + 10, "utility": 9, "reference": 7}
 
 
-def settings(hosts, **changes):
-    base = {
-        "hosts": str(hosts), "identities": 3, "repetitions": 4, "clean": 10, "calibration_identities": 2,
-        "calibration_repetitions": 2, "calibration_clean": 6, "utility": 9, "reference": 7, "form": "text",
-        "min_chars": 100, "max_chars": 900, "values_per_program": 1,
-    }  # fmt: skip
-    return SimpleNamespace(**base | changes)
-
-
 def values_of(dataset: Dataset) -> set[tuple[str | None, str]]:
     return {(canary.group, canary.value.reveal()) for canary in dataset.canaries}
-
-
-def places_of(records: list[Record]) -> Counter[str]:
-    return Counter(place for record in records for place in record.meta["places"])
 
 
 def function(number: int) -> str:
@@ -73,10 +61,6 @@ def hosts(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def dataset(hosts):
     return generate(settings(hosts), 0)
-
-
-def program(record: Record) -> str:
-    return record.text if record.messages is None else record.messages[1].content  # type: ignore[return-value]
 
 
 def test_splits_have_the_sizes_asked_for(dataset):
@@ -330,51 +314,3 @@ def test_own_records_without_labels_are_refused(tmp_path):
 def test_both_members_are_registered():
     assert {"code_pii", "own"} <= set(registry.members("dataset"))
     assert registry.load("dataset", "code_pii").generate is generate
-
-
-# ---- the default host root -----------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def library_run():
-    wanted = settings("", identities=6, repetitions=8, clean=96, calibration_identities=4, calibration_repetitions=3,
-                      calibration_clean=48, utility=60, reference=60, min_chars=300)
-    wanted.hosts = None
-    made = generate(wanted, 0)
-    return made, public_code(wanted, 0, 400_000, made.host_files, made.shapes)
-
-
-def test_the_standard_library_serves_the_default_sizes(library_run):
-    made, public = library_run
-    assert audit(made, public) == []
-    assert made.counts["records_train"] == 6 * 4 * 8 + 96
-    assert places_of(made.splits["train"]).most_common()[-1][1] >= 15
-    assert all(len({record.meta["host"] for record in made.splits[split]}) >= 8 for split in made.splits)
-
-
-def test_datasets_survive_their_files(library_run, tmp_path):
-    made, _ = library_run
-    for split, records in made.splits.items():
-        write_records(tmp_path / f"{split}.jsonl", records)
-        assert list(read_records(tmp_path / f"{split}.jsonl")) == records
-
-
-@pytest.mark.parametrize("form", ["text", "chat"])
-def test_several_values_of_a_person_in_one_program(form):
-    """Each value still occurs exactly `repetitions` times, every span is exact, and the host can be recovered."""
-    made = generate(settings("", values_per_program=4, repetitions=3, identities=2, form=form), 0)
-    private = [record for record in made.splits["train"] if record.spans]
-    assert len(private) == 2 * 3
-    values = {canary.value.reveal(): canary for canary in made.canaries}
-    found = Counter()
-    for record in private:
-        content = record.content
-        for start, end, label in record.content_spans:
-            canary = values[content[start:end]]
-            assert (canary.kind, canary.group) == (label, record.group)
-            found[canary.id] += 1
-        assert shape(unplanted(program(record), record.meta["inserted"])) == record.meta["shape"]
-        assert ast.parse(program(record))
-    assert set(found.values()) == {3}
-    assert len(found) == 8
-    assert audit(made, []) == []

@@ -210,7 +210,7 @@ FAULTS = [
     Fault("auroc-ties-are-wins", "metrics.ranking", "2 * np.cumsum(counts) - counts", "2 * np.cumsum(counts)"),
     Fault("auroc-turned-round", "metrics.ranking", "np.unique(scores", "np.unique(-scores"),
     Fault("auroc-of-one-class-is-0", "metrics.ranking", "return None", "return 0.0"),
-    Fault("true-negatives-off", "metrics.counts", "tn=len(gold) - tp - fp - fn", "tn=len(gold) - tp - fp"),
+    Fault("true-negatives-off", "metrics.counts", "tn=total - masked - targets + tp", "tn=total - masked + tp"),
     Fault("undefined-rates-are-0", "metrics.counts", "if denominator else None", "if denominator else 0.0"),
     Fault("f1-is-precision", "metrics.counts", "2 * self.tp + self.fp + self.fn", "2 * self.tp + 2 * self.fp"),
     Fault("collateral-of-everything", "metrics.counts", "self.fp + self.tn", "self.fp + self.tn + self.tp + self.fn"),
