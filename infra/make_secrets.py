@@ -49,4 +49,7 @@ def _write(path: Path, value: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("Usage: python3 infra/make_secrets.py FOLDER")
-    main(Path(sys.argv[1]))
+    try:
+        main(Path(sys.argv[1]))
+    except OSError as error:
+        sys.exit(f"{error.filename}: {error.strerror}; name a folder that can be made and written.")

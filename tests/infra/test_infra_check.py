@@ -186,3 +186,11 @@ def test_secrets_are_made_once_for_the_owner_alone_and_not_printed(tmp_path):
     assert identities["mlflow"]["actions"] == ["Read:mlflow", "Write:mlflow", "List:mlflow"]
     mounted = re.findall(r"SM_OPS_SECRETS[^}]*}/([\w.]+)", (ROOT / "infra/compose.yaml").read_text())
     assert set(mounted) <= set(made)
+
+
+def test_secrets_that_cannot_be_kept_are_told_in_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    command = [sys.executable, str(ROOT / "infra" / "make_secrets.py"), str(tmp_path / "file")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == f"{tmp_path / 'file'}: File exists; name a folder that can be made and written.\n"
