@@ -81,6 +81,14 @@ class Decoder:
                 found.append(TokenSpan(start, token + 1, category, min(1.0, float(own.mean()))))
         return found
 
+    def log_odds(self, logits: np.ndarray) -> tuple[np.ndarray, list[str]]:
+        """For each token log p(any category) - log p(O) in nats, and its likeliest category."""
+        scores = _log_softmax(logits)
+        names = list(self._groups)
+        own = np.stack([np.logaddexp.reduce(scores[:, self._groups[name]], axis=1) for name in names], axis=1)
+        odds = np.logaddexp.reduce(own, axis=1) - scores[:, self._tags.index("O")]
+        return odds, [names[best] for best in own.argmax(1)]
+
     def _transitions(self, biases: Mapping[str, float]) -> np.ndarray:
         count = len(self._tags)
         steps = np.full((count, count), -np.inf)

@@ -8,9 +8,16 @@ from typing import Any, NamedTuple, Protocol
 from sm_ops.core import settings as core_settings
 from sm_ops.core.errors import InputError
 
+SECRET = "secret"
+"""The label of every credential: scanners have hundreds of rules, whose names say what a key opens, not what it is."""
+
 
 class Detection(NamedTuple):
-    """A found span: half-open code points of the given text, the detector's own label, how sure it is in [0, 1]."""
+    """A found span: half-open code points of the given text, the detector's own label, and a score.
+
+    The score says in [0, 1] how sure the detector is; where it leaves the threshold to others
+    (`batches.own_threshold`) it is any finite number, larger = more suspicious.
+    """
 
     start: int
     end: int

@@ -7,6 +7,8 @@ import socket
 import unicodedata
 
 import pytest
+from detectors.look_alikes import assignment
+from detectors.tiny_classifier import tiny_classifier
 from detectors.tiny_filter import make_tiny_filter
 
 from sm_ops.core import registry
@@ -19,11 +21,14 @@ SENTENCE = f"Please write to {EMAIL} or call {PHONE} before Friday."
 KNOWN = Record("known", text=SENTENCE, spans=(Span(16, 35, "EMAIL"), Span(44, 57, "PHONE")))
 SETTINGS = {
     "privacy_filter": lambda folder: {"model": str(make_tiny_filter(folder)), "token_budget": 64},
+    "classifier": lambda folder: {"model": str(tiny_classifier(folder))},
     "gold": lambda folder: {"records": [KNOWN]},
 }
 """A small random model finds much, at random places: what holds for every detector holds for it."""
-NO_ADDRESSES = ("spacy", "flair")
-"""Entity recognisers, to which an e-mail address is no entity."""
+SCANNERS = ("credsweeper", "detect_secrets", "gitleaks")
+LINE, CREDENTIAL = assignment(0)
+NO_ADDRESSES = ("spacy", "flair", *SCANNERS)
+"""Entity recognisers, to which an e-mail address is no entity, and scanners for credentials."""
 PIECES = [
     "김가상", " ", "님", "\r\n", "\t", EMAIL, PHONE, "991231-3000001", "1985년 3월 12일", "Name: Ann Lee", "어머니",
     "\U0001f600", "\U0001f469\U0001f3fd\u200d\U0001f4bb", "é", "e\u0301", "\u200b", "\u200f", "\u05d0\u05d1", "\x00",
@@ -31,7 +36,8 @@ PIECES = [
 ]  # fmt: skip
 RNG = random.Random(0)
 TEXTS = [
-    "", " ", "\n\r\n", "a", "😀", SENTENCE, SENTENCE * 20, unicodedata.normalize("NFD", f"담당 김가상, {EMAIL}"),
+    "", " ", "\n\r\n", "a", "😀", SENTENCE, SENTENCE * 20, LINE, f"😀\r\n{LINE}\r{LINE}",
+    unicodedata.normalize("NFD", f"담당 김가상, {EMAIL}"),
     *("".join(RNG.choices(PIECES, k=RNG.randint(1, 25))) for _ in range(20)),
 ]  # fmt: skip
 
@@ -62,7 +68,7 @@ def detector(name, connections, tmp_path_factory):
     try:
         return registry.load("detector", name).load(settings)
     except InputError as error:
-        if error.code not in ("missing-package", "no-spacy-model"):
+        if error.code not in ("missing-package", "missing-program", "no-spacy-model"):
             raise
         pytest.skip(str(error))
 
@@ -115,6 +121,9 @@ def test_offsets_are_code_points_of_the_text_as_given(name, detector, front):
     if name == "privacy_filter":  # random weights: only that it is there, and where its tokens are, can be said
         assert max(each.end for each in detections) <= len(text)
         assert not any(text[each.start].isspace() or text[each.end - 1].isspace() for each in detections)
+    elif name in SCANNERS:
+        (detections,) = detector.detect([front + LINE])
+        assert CREDENTIAL in [(front + LINE)[each.start : each.end] for each in detections]
     elif name not in NO_ADDRESSES:
         assert EMAIL in [text[each.start : each.end] for each in detections if LABELS[each.label] == "EMAIL"]
 

@@ -9,6 +9,7 @@ import pytest
 
 from sm_ops.core import registry
 from sm_ops.core.errors import InputError
+from sm_ops.detectors.batches import own_threshold
 from sm_ops.detectors.detector import Detection, in_order
 from sm_ops.detectors.labels import LABELS, type_of
 from sm_ops.pii.types import TYPES
@@ -35,6 +36,21 @@ def test_an_unknown_setting_is_refused_with_the_nearest(name):
         registry.load("detector", name).load({"treshold": 0.5})
 
 
+def test_detectors_say_whether_validation_data_has_to_choose_their_threshold():
+    assert own_threshold("regex", {}) == own_threshold("presidio", {"threshold": 0.9}) == 0.0
+    for name in ("privacy_filter", "classifier"):
+        assert own_threshold(name, {}) == own_threshold(name, {"output": "decoded"}) == 0.0
+        assert own_threshold(name, {"output": "log_odds"}) is own_threshold(name, {"output": "soft"}) is None
+
+
+@pytest.mark.parametrize("name", ["privacy_filter", "classifier"])
+def test_outputs_and_their_thresholds_are_checked(name):
+    with pytest.raises(InputError, match="output is 'odds'; give one of decoded, log_odds, soft"):
+        registry.load("detector", name).load({"output": "odds"})
+    with pytest.raises(InputError, match="give a number of log-odds"):
+        registry.load("detector", name).load({"output": "soft", "threshold": "high"})
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("threshold", [-0.1, 1.5, "0.5", True, None, float("nan")])
 def test_a_threshold_is_a_number_from_0_to_1(name, threshold):
@@ -49,6 +65,10 @@ def test_a_threshold_is_a_number_from_0_to_1(name, threshold):
         ("presidio", "spacy"),
         ("privacy_filter", "transformers"),
         ("privacy_filter", "torch"),
+        ("classifier", "transformers"),
+        ("classifier", "torch"),
+        ("credsweeper", "credsweeper"),
+        ("detect_secrets", "detect_secrets"),
     ],
 )
 def test_a_missing_package_is_one_sentence(name, package, monkeypatch):
@@ -60,7 +80,10 @@ def test_a_missing_package_is_one_sentence(name, package, monkeypatch):
 
 
 def test_importing_the_detectors_imports_no_heavy_package():
-    heavy = ("torch", "transformers", "presidio_analyzer", "spacy", "pandas", "prefect", "mlflow", "dvc", "boto3")
+    heavy = (
+        "torch", "transformers", "presidio_analyzer", "spacy", "credsweeper", "onnxruntime", "detect_secrets", "pandas",
+        "prefect", "mlflow", "dvc", "boto3",
+    )  # fmt: skip
     program = (
         "import sys\nfrom sm_ops.core.registry import load\nimport sm_ops.pii.baselines\n"
         f"for name in {NAMES}: load('detector', name)\n"

@@ -10,6 +10,7 @@ from tiny_filter import BAND, LAYERS, make_tiny_filter
 
 from sm_ops.core.errors import InputError
 from sm_ops.detectors.members.privacy_filter import load
+from sm_ops.detectors.token_classifier import CERTAIN
 
 REACH = LAYERS * BAND
 TEXT = "My name is Ann. 제 이름은 김가상입니다. \U0001f600 <|endoftext|> " * 12
@@ -31,11 +32,11 @@ def scored(whole, monkeypatch):
     """Give the tokens of a text chosen labels, one by one, in place of the model's."""
 
     def detect(text, *labels):
-        order = [whole._model.config.id2label[i] for i in range(33)]
+        order = [whole._forward._model.config.id2label[i] for i in range(33)]
         rows = np.full((len(labels), 33), -20.0)
         for row, label in zip(rows, labels, strict=True):
             row[order.index(label)] = 20.0
-        monkeypatch.setattr(whole, "_logits", lambda texts: [rows])
+        monkeypatch.setattr(whole._forward, "logits", lambda texts: [rows])
         return whole.detect([text])[0]
 
     return detect
@@ -46,13 +47,55 @@ def places(detections):
 
 
 def test_the_labels_are_the_models_own(whole):
-    labels = set(whole._model.config.id2label.values())
+    labels = set(whole._forward._model.config.id2label.values())
     assert len(labels) == 33
     found = {each.label for each in whole.detect([TEXT])[0]}
     assert found <= {
         "account_number", "private_address", "private_date", "private_email",
         "private_person", "private_phone", "private_url", "secret",
     }  # fmt: skip
+
+
+def test_the_label_scheme_is_the_one_of_the_published_weights(whole):
+    categories = (
+        "account_number", "private_address", "private_date", "private_email",
+        "private_person", "private_phone", "private_url", "secret",
+    )  # fmt: skip
+    expected = ["O", *(f"{tag}-{category}" for category in categories for tag in "BIES")]
+    assert whole._forward._model.config.id2label == dict(enumerate(expected))
+
+
+def test_log_odds_are_those_of_the_models_probabilities(folder, whole):
+    """Computed once more, token by token, from a softmax over the model's own scores."""
+    import torch
+    from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+    text = "My name is Ann. 제 이름은"
+    model, tokenizer = AutoModelForTokenClassification.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    coded = tokenizer(text, return_offsets_mapping=True, return_tensors="pt")
+    places = coded.pop("offset_mapping")[0].tolist()
+    with torch.no_grad():
+        background = model(**coded).logits[0].double().softmax(-1)[:, 0]
+    expected = {}
+    for (start, end), odds in zip(places, torch.log((1 - background) / background).tolist(), strict=True):
+        for place in range(start, end):
+            expected[place] = max(odds, expected.get(place, odds))
+    (found,) = load({"model": str(folder), "output": "log_odds"}).detect([text])
+    for place, character in enumerate(text):
+        if not character.isspace():
+            own = max(each.score for each in found if each.start <= place < each.end)
+            assert own == pytest.approx(expected[place], abs=1e-4)
+
+
+def test_windows_change_no_log_odds_and_the_soft_union_holds_what_is_decoded(folder, whole):
+    (decoded,) = whole.detect([TEXT])
+    (tokens,) = load({"model": str(folder), "output": "log_odds"}).detect([TEXT])
+    (soft,) = load({"model": str(folder), "output": "soft", "token_budget": 2 * REACH + 7}).detect([TEXT])
+    assert places(each for each in soft if each.score == CERTAIN) == places(decoded)
+    certain = set(places(decoded))
+    assert [each.score for each in soft if each[:3] not in certain] == pytest.approx(
+        [each.score for each in tokens if each[:3] not in certain], abs=1e-3
+    )
 
 
 @pytest.mark.parametrize("budget", [2 * REACH + 1, 2 * REACH + 7, 60])
@@ -68,7 +111,7 @@ def test_windows_give_the_scores_of_one_pass(folder, whole, budget):
 def test_with_one_neighbour_less_they_would_not(folder, whole):
     (expected,) = whole.detect([TEXT])
     cut = load({"model": str(folder), "token_budget": 2 * REACH + 7})
-    cut._reach = REACH - 1
+    cut._forward._margin = REACH - 1
     (found,) = cut.detect([TEXT])
     assert [each.score for each in found] != pytest.approx([each.score for each in expected], abs=1e-3)
 
@@ -97,7 +140,7 @@ def test_an_impossible_sequence_is_read_as_a_possible_one(scored):
 def test_a_control_token_in_a_text_is_plain_text(whole, monkeypatch):
     given = []
     monkeypatch.setattr(
-        whole, "_logits", lambda texts: given.extend(texts) or [np.zeros((len(ids), 33)) for ids in texts]
+        whole._forward, "logits", lambda texts: given.extend(texts) or [np.zeros((len(ids), 33)) for ids in texts]
     )
     whole.detect(["<|endoftext|>"])
     assert len(given[0]) > 1
@@ -105,8 +148,8 @@ def test_a_control_token_in_a_text_is_plain_text(whole, monkeypatch):
 
 def test_no_batch_is_larger_than_the_budget(folder, monkeypatch):
     detector, sizes = load({"model": str(folder), "token_budget": 40}), []
-    run = detector._run
-    monkeypatch.setattr(detector, "_run", lambda rows: sizes.append([len(row) for row in rows]) or run(rows))
+    run = detector._forward._run
+    monkeypatch.setattr(detector._forward, "_run", lambda rows: sizes.append([len(row) for row in rows]) or run(rows))
     detector.detect([TEXT, *("name" * n for n in range(12))])
     assert all(len(rows) * max(rows) <= 40 for rows in sizes)
     assert max(map(len, sizes)) > 1

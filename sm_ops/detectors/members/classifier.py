@@ -1,0 +1,72 @@
+"""A token classifier that was fine-tuned on the user's own labelled records (see `detectors.classifier.fitting`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sm_ops.core.errors import InputError
+from sm_ops.detectors import token_classifier
+from sm_ops.detectors.bioes import Decoder
+from sm_ops.detectors.classifier.fitting import margin
+from sm_ops.detectors.classifier.settings import ABOUT, DEFAULTS, FORMAT
+from sm_ops.detectors.detector import missing_package
+from sm_ops.detectors.forward import Forward, frame
+from sm_ops.detectors.token_classifier import TokenClassifier, with_output
+from sm_ops.scoring.arithmetic import pick_device, positive
+from sm_ops.scoring.hub import reading
+from sm_ops.scoring.tokenize import load_tokenizer
+
+own_threshold = token_classifier.own_threshold
+
+
+def load(settings: Mapping[str, Any]) -> TokenClassifier:
+    """The model in the folder `model`; its labels are the categories that it learned.
+
+    Reads `model`, `output` ("decoded" | "log_odds" | "soft"), `threshold`, `device`, `token_budget` (positions of a
+    batch) and `threads`; settings of the fitting may stand beside them. Raises `InputError` where the folder holds no
+    such model.
+    """
+    values = with_output("classifier", settings, DEFAULTS)
+    try:
+        import torch
+        from transformers import AutoModelForTokenClassification
+
+        device = pick_device(values["device"])
+    except ModuleNotFoundError as error:
+        raise missing_package("classifier", error) from None
+    folder = _fitted(values["model"])
+    torch.set_num_threads(positive("threads", values["threads"]))
+    window = _about(folder)["window"]
+    with reading(str(folder)):
+        tokenizer = load_tokenizer(folder)
+        model: Any = AutoModelForTokenClassification.from_pretrained(folder, dtype="float32")
+    around = frame(tokenizer)
+    budget = max(positive("token_budget", values["token_budget"]), window + sum(map(len, around)))
+    forward = Forward(model.to(device).eval(), window, margin(window), budget, around)
+    decoder = Decoder([model.config.id2label[number] for number in range(model.config.num_labels)])
+    return TokenClassifier(tokenizer, forward, decoder, values["output"], values["threshold"])
+
+
+def _fitted(model: Any) -> Path:
+    if model is None or not (Path(model) / ABOUT).is_file():
+        where = "no folder" if model is None else f"{str(model)!r}"
+        raise InputError(
+            "no-classifier",
+            f"The detector 'classifier' needs a fitted model, and `model` names {where} without one; a pipeline fits "
+            "one on its validation side, in Python sm_ops.detectors.classifier.fitting.fit does.",
+        )
+    return Path(model)
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    try:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        if about["format"] == FORMAT:
+            positive("window", about["window"])
+            return about
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise InputError("unknown-format", f"{folder / ABOUT} is not of format {FORMAT!r}; fit the classifier again.")
