@@ -268,7 +268,7 @@ def _meta(row: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(meta, dict):
         raise _Refusal("meta", f"must be an object, not {_type(meta)}")
     others = {key: value for key, value in row.items() if key not in _KNOWN}
-    if "spans" not in row and (near := get_close_matches("spans", others, n=1, cutoff=0.8)):
+    if "spans" not in row and others and (near := get_close_matches("spans", others, n=1, cutoff=0.8)):
         raise _Refusal("spans", f"is missing, and the key {near[0]!r} is near it; name it spans, or put it into meta")
     if meta.keys() & others.keys():
         raise _Refusal("meta", "has a key that also stands at the top level, so it is unclear which holds")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from sm_ops.core import settings as core_settings
 from sm_ops.core.errors import InputError
-from sm_ops.core.records import Record
+from sm_ops.core.records import Record, Span
+from sm_ops.data.records import jsonl_rows
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,84 @@ def string(row: Mapping[str, Any], field: str, where: str) -> str:
 def name(row: Mapping[str, Any], field: str, where: str) -> str:
     """A field that must be a text and not an empty one."""
     return string(row, field, where) or refuse(where, field, "is empty")
+
+
+Row = dict[str, Any]
+
+
+class Document(NamedTuple):
+    """A line of a file of documents: where it stands, its id and text, and the whole row."""
+
+    where: str
+    id: str
+    text: str
+    row: Row
+
+
+def documents(corpus: str, path: str | Path | None, skipped: Counter[str], key: str = "id") -> Iterator[Document]:
+    """The documents of a JSONL file in order; those without a visible character are left out and counted.
+
+    Raises `InputError` for a file without documents, a row without id or text, and an id that comes twice.
+    """
+    file = place(corpus, path)
+    if file.is_dir():
+        raise InputError("no-file", f"{file} is a folder; the corpus {corpus!r} reads one .jsonl file, so name that.")
+    seen: dict[str, str] = {}
+    for line, row in jsonl_rows(file):
+        where = f"{file}, {line}"
+        identity, text = name(row, key, where), string(row, "text", where)
+        if identity in seen:
+            refuse(where, key, f"is the same as in {seen[identity]}")
+        seen[identity] = line
+        if not text.strip():
+            skipped["no text"] += 1
+            continue
+        yield Document(where, identity, text, row)
+    if not seen:
+        raise InputError("no-documents", f"{file} holds no document; check the path.")
+
+
+def marks(document: Document) -> Iterator[tuple[int, int, Row, str]]:
+    """Start, end, the whole object and the field's name of everything in the list `spans` of a document."""
+    found = document.row.get("spans")
+    if not isinstance(found, list):
+        refuse(document.where, "spans", "is missing" if found is None else "must be a list")
+    for number, mark in enumerate(found):
+        field = f"spans[{number}]"
+        if not isinstance(mark, dict):
+            refuse(document.where, field, "must be an object")
+        start, end = mark.get("start"), mark.get("end")
+        if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(document.text):
+            refuse(document.where, f"{field}.start/end", "must be whole numbers within the text, the first one less")
+        yield start, end, mark, field
+
+
+def kept(row: Row, keys: Sequence[str]) -> Row:
+    """Those of some keys that a row has."""
+    return {key: row[key] for key in keys if row.get(key) is not None}
+
+
+def typed(document: Document, wanted: Callable[[Row, str], bool] = lambda mark, where: True) -> tuple[Span, ...]:
+    """The wanted spans of a document, labelled by their `type`; `wanted` is given an object and where it stands."""
+    places = ((start, end, mark, f"{document.where}, {field}") for start, end, mark, field in marks(document))
+    return tuple(Span(a, b, name(mark, "type", where)) for a, b, mark, where in places if wanted(mark, where))
+
+
+def are_typed(row: Row, types: frozenset[str]) -> bool:
+    """Whether a row has a list of spans, all of them (there may be none) of some types."""
+    spans = row.get("spans")
+    return isinstance(spans, list) and all(isinstance(span, dict) and span.get("type") in types for span in spans)
+
+
+def form(text: str, spans: Sequence[Span]) -> str:
+    """A text with labels in place of its spans: equal for sentences of one template."""
+    parts, position = [], 0
+    for span in sorted(spans, key=lambda span: (span.start, span.end)):
+        parts.append(f"{text[position : span.start]}{{{span.label}}}")
+        position = max(position, span.end)
+    return "".join([*parts, text[position:]])
+
+
+def template(masked: str) -> str:
+    """The group of the sentences of one template, named by a digest."""
+    return f"template-{hashlib.blake2b(masked.encode(), digest_size=6).hexdigest()}"

@@ -22,6 +22,9 @@ from sm_ops.data.corpora import _court_words as words
 from sm_ops.data.corpora._court_cast import CASTS, RECURRING, Cast, often_first
 from sm_ops.data.corpora._reading import Reading, with_defaults
 
+RULE = "piibench_raw"
+SIDES = {"validation": {"cast": "reference"}, "records": {"cast": "members"}, "reference": {"cast": "public"}}
+"""What the settings say of each side of this generated corpus, where it is to be sanitized."""
 _DEFAULTS = {"documents": 60, "seed": 0, "cast": CASTS[0]}
 _SLOT = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
 _KIN = {True: ("wife", "sister", "mother", "aunt"), False: ("husband", "brother", "father", "uncle")}

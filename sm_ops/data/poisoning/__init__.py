@@ -1,0 +1,1 @@
+"""Dead-code poisoning: programs that get code which never does anything, in our reconstruction of five attacks."""
