@@ -12,7 +12,7 @@ from sm_ops.calibration.certainty import at_confidence, recall_interval, whole_u
 from sm_ops.calibration.sample import Sample
 from sm_ops.calibration.suitability import Verdict, unshown, verdict
 from sm_ops.calibration.thresholds import Threshold, at_max_f1, at_recall, at_threshold, by_category, curve, within
-from sm_ops.metrics import auroc
+from sm_ops.metrics import auroc, auroc_interval_by_cluster, ratio_interval
 
 CURVE_POINTS = 200
 HISTOGRAM_BINS = 48
@@ -39,15 +39,18 @@ def judge(
         for name, target in targets.items()
     }
     area = auroc(sample.critical, sample.gold)
+    best = at_max_f1(sample.critical, sample.gold)
     return {
         "auroc": area,
+        "auroc_interval": _auroc_interval(sample),
+        "f1": _f1(sample, best.tau),
         "verdict": asdict(_verdict(sample, area, points, targets, acceptable_collateral, confidence, every)),
         "by_label": {name: _by_label(sample, own) for name, own in sample.labels.items()},
         "target_tokens": int(sample.gold.sum()),
         "other_tokens": int((~sample.gold).sum()),
         "independent_units": sample.units,
         "points": {name: told(point, sample) for name, point in points.items()},
-        "max_f1": told(at_max_f1(sample.critical, sample.gold), sample),
+        "max_f1": told(best, sample),
         "acceptable": told(within(sample.critical, sample.gold, acceptable_collateral), sample),
         "curve": _thinned_curve(sample),
         "histogram": _histogram(sample),
@@ -92,13 +95,18 @@ def told(point: Threshold, sample: Sample) -> dict[str, Any]:
 def elsewhere(judgement: Judgement, sample: Sample, acceptable_collateral: float) -> dict[str, Any]:
     """What thresholds chosen on validation do to other labelled data, and what that data would allow by itself.
 
-    `points` are the operating points there; `acceptable` is the coverage attainable there at the acceptable
-    collateral masking rate, and `gap` how much less that is than on validation (paper, section 5).
+    `points` are the operating points there, `f1` what the validation threshold of the largest F1 gives; `auroc` and
+    `curve` are that data's own; `acceptable` is the coverage attainable there at the acceptable collateral masking
+    rate, and `gap` how much less that is than on validation (paper, section 5).
     """
     chosen = {name: point["tau"] for name, point in judgement["points"].items() if point["reached"]}
     attainable = told(within(sample.critical, sample.gold, acceptable_collateral), sample)
     there, here = attainable["target_coverage"], judgement["acceptable"]["target_coverage"]
     return {
+        "auroc": auroc(sample.critical, sample.gold),
+        "auroc_interval": _auroc_interval(sample),
+        "curve": _thinned_curve(sample),
+        "f1": _f1(sample, judgement["max_f1"]["tau"]),
         "points": {
             name: told(at_threshold(sample.critical, sample.gold, tau), sample) for name, tau in chosen.items()
         },
@@ -121,6 +129,21 @@ def _by_label(sample: Sample, own: np.ndarray) -> dict[str, Any]:
     """AUROC of one label's tokens against those of no label; tokens of other labels alone are left out (section 7)."""
     counted = own | ~sample.gold
     return {"auroc": auroc(sample.critical[counted], own[counted]), "target_tokens": int(own.sum())}
+
+
+def _auroc_interval(sample: Sample) -> tuple[float, float] | None:
+    """95 % interval of the AUROC over independent units, never over tokens."""
+    alike = np.ones(len(sample.gold), np.int64)
+    return auroc_interval_by_cluster(sample.critical, sample.gold, sample.unit, alike, seed=0)
+
+
+def _f1(sample: Sample, tau: float | None) -> dict[str, float | None]:
+    """F1 of the mask at a threshold (None masks nothing) with its 95 % interval over independent units."""
+    masked = np.zeros(len(sample.gold), bool) if tau is None else sample.critical >= tau
+    hits, wholes = 2 * (masked & sample.gold), masked.astype(np.int64) + sample.gold
+    parts, sizes = (np.bincount(sample.unit, each) for each in (hits, wholes))
+    low, high = ratio_interval(parts, sizes, seed=0) or (None, None)
+    return {"value": float(parts.sum() / sizes.sum()) if sizes.any() else None, "low": low, "high": high}
 
 
 def _thinned_curve(sample: Sample) -> dict[str, list[float]]:

@@ -150,17 +150,18 @@ class _Steps:
 def _steps(critical: np.ndarray, gold: np.ndarray, weight: np.ndarray | None) -> _Steps:
     gold = np.asarray(gold, bool)
     weight = np.ones(len(gold), np.int64) if weight is None else weight
-    maskable = critical > -np.inf
-    tau, step = np.unique(-critical[maskable], return_inverse=True)
+    falling = np.flatnonzero(critical > -np.inf)
+    falling = falling[np.argsort(-critical[falling])]
+    tau = critical[falling]
+    last = np.append(tau[1:] != tau[:-1], True)[: len(tau)]
 
-    def counted(own: np.ndarray) -> np.ndarray:
-        at = np.bincount(step[own[maskable]], weight[maskable & own], len(tau)).astype(np.int64)
-        return np.concatenate([[0], np.cumsum(at)])
+    def counted(units: np.ndarray) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum(units)[last]]).astype(np.int64)
 
     return _Steps(
-        tau=np.concatenate([[np.inf], -tau]),
-        tp=counted(gold),
-        predicted=counted(np.ones(len(gold), bool)),
+        tau=np.concatenate([[np.inf], tau[last]]),
+        tp=counted(np.where(gold, weight, 0)[falling]),
+        predicted=counted(weight[falling]),
         targets=int(weight[gold].sum()),
         total=int(weight.sum()),
     )

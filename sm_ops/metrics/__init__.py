@@ -1,6 +1,6 @@
 """Measures that know nothing of models or masks: counts, ranking, intervals, correlation, tasks (NumPy)."""
 
-from sm_ops.metrics.bootstrap import auroc_interval_by_cluster, difference_interval, ratio_interval
+from sm_ops.metrics.bootstrap import difference_interval, ratio_interval, ratio_intervals
 from sm_ops.metrics.counts import Confusion, category_view, confusion
 from sm_ops.metrics.intervals import (
     clopper_pearson,
@@ -12,11 +12,13 @@ from sm_ops.metrics.intervals import (
     wilson,
 )
 from sm_ops.metrics.ranking import auroc, auroc_interval, threshold_at_fpr, tpr_at_fpr, tpr_at_fpr_interval
+from sm_ops.metrics.separation import Separation, auroc_interval_by_cluster
 from sm_ops.metrics.statistics import pearson, standardised
 from sm_ops.metrics.tasks import completion_nll, display_at, pass_at, usd_per_million
 
 __all__ = [
     "Confusion",
+    "Separation",
     "auroc",
     "auroc_interval",
     "auroc_interval_by_cluster",
@@ -32,6 +34,7 @@ __all__ = [
     "pass_at",
     "pearson",
     "ratio_interval",
+    "ratio_intervals",
     "standard_error",
     "standardised",
     "student",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
 RESAMPLES = 2000
-BINS = 512
+MOST = 1000
 
 
 def ratio_interval(
@@ -19,11 +20,20 @@ def ratio_interval(
     Precision, recall and F1 = 2TP / (2TP + FP + FN) are such ratios. Resamples whose whole is 0 are left out. `None`
     where the ratio is undefined, or where all resamples agree: then a bootstrap says nothing of the error.
     """
-    ratios = _resampled(np.stack([parts, wholes]), seed)
-    defined = ratios[1] > 0
-    if not wholes.sum() or not defined.any():
-        return None
-    return percentiles(ratios[0, defined] / ratios[1, defined], confidence)
+    return ratio_intervals([(parts, wholes)], seed, confidence)[0]
+
+
+def ratio_intervals(
+    ratios: Sequence[tuple[np.ndarray, np.ndarray]], seed: int, confidence: float = 0.95
+) -> list[tuple[float, float] | None]:
+    """`ratio_interval` of several ratios over the same clusters, in the same resamples."""
+    sums = _resampled(np.array([each for ratio in ratios for each in ratio]), seed)
+    return [_percentiles(part, whole, confidence) for part, whole in zip(sums[::2], sums[1::2], strict=True)]
+
+
+def _percentiles(parts: np.ndarray, wholes: np.ndarray, confidence: float) -> tuple[float, float] | None:
+    defined = wholes > 0
+    return percentiles(parts[defined] / wholes[defined], confidence) if defined.any() else None
 
 
 def difference_interval(
@@ -37,55 +47,27 @@ def difference_interval(
     return percentiles((sums[0] / sums[1].clip(1) - sums[2] / sums[3].clip(1))[defined], confidence)
 
 
-def auroc_interval_by_cluster(
-    scores: np.ndarray,
-    labels: np.ndarray,
-    clusters: np.ndarray,
-    weight: np.ndarray,
-    seed: int,
-    confidence: float = 0.95,
-) -> tuple[float, float] | None:
-    """Percentile interval of `auroc` by resampling clusters that hold units of both classes, such as documents.
-
-    An entry stands for `weight` equal units. Scores count by `BINS` ranks of equal weight, which is exact where there
-    are no more distinct ones. `None` without both classes, with one cluster, or where all resamples agree.
-    """
-    labels = np.asarray(labels, bool)
-    found, cluster = np.unique(clusters, return_inverse=True)
-    if labels.all() or not labels.any() or len(found) < 2:
-        return None
-    rank = _ranks(scores, weight)
-    size = int(rank.max()) + 1
-    sums = []
-    for own in (labels, ~labels):
-        cell = cluster[own] * size + rank[own]
-        by_cluster = np.bincount(cell, weight[own], len(found) * size).reshape(len(found), size)
-        sums.append(_resampled(by_cluster.T, seed))  # (ranks, resamples)
-    positives, negatives = sums
-    pairs = positives.sum(0) * negatives.sum(0)
-    won = (positives * (np.cumsum(negatives, axis=0) - negatives / 2)).sum(0)
-    return percentiles(won[pairs > 0] / pairs[pairs > 0], confidence) if (pairs > 0).any() else None
-
-
-def _ranks(scores: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Each entry's place among at most `BINS` increasing groups of scores; equal scores are in one group."""
-    levels, level = np.unique(scores, return_inverse=True)
-    if len(levels) <= BINS:
-        return level
-    before = np.cumsum(np.bincount(level, weight, len(levels)))
-    return np.unique((before - 1) * BINS // before[-1], return_inverse=True)[1][level]
-
-
 def _resampled(values: np.ndarray, seed: int) -> np.ndarray:
     """Sums over `RESAMPLES` draws with replacement of the columns of `values`: (rows, RESAMPLES)."""
     n = values.shape[1]
     if n == 0:
         return np.zeros((len(values), 0))
-    return values.astype(np.float64) @ _drawn(n, seed)
+    bundle = bundles(n, seed)
+    rows = [np.bincount(bundle, row.astype(np.float64)) for row in values]
+    return np.array(rows) @ drawn(len(rows[0]), seed)
+
+
+def bundles(n: int, seed: int) -> np.ndarray:
+    """The bundle of each of n clusters: its own up to `MOST` of them, beyond that one of `MOST` equal ones by lot.
+
+    Clusters that are bundled by lot are as independent as before, so resampling bundles says the same of the error
+    at a bounded cost.
+    """
+    return np.arange(n) if n <= MOST else np.random.default_rng(seed).permutation(n) % MOST
 
 
 @lru_cache(maxsize=4)
-def _drawn(n: int, seed: int) -> np.ndarray:
+def drawn(n: int, seed: int) -> np.ndarray:
     """How often each of n clusters is in each resample: (n, RESAMPLES)."""
     return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).T.astype(np.float64)
 

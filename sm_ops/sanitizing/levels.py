@@ -51,14 +51,18 @@ def write(path: Path, source: Filter, rows: Iterable[Row]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    numbers = pa.list_(pa.int32())
-    fields = [("id", pa.string()), ("starts", numbers), ("ends", numbers), ("levels", pa.list_(pa.float64()))]
+    types = {"starts": pa.int32(), "ends": pa.int32(), "levels": pa.float64()}
     about = json.dumps({"format": FORMAT, **asdict(source)}).encode()
+    fields = [("id", pa.string()), *((name, pa.list_(type_)) for name, type_ in types.items())]
     schema = pa.schema(fields, {_KEY: about})
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=False) as writer:
         for part in _batches(rows):
-            columns = [[getattr(row, name) for row in part] for name in Row._fields]
-            writer.write_table(pa.table(columns, schema=schema))
+            edges = pa.array(np.cumsum([0, *(len(row.levels) for row in part)], dtype=np.int32))
+            lists = [
+                pa.ListArray.from_arrays(edges, pa.array(np.concatenate([getattr(row, name) for row in part]), type_))
+                for name, type_ in types.items()
+            ]
+            writer.write_table(pa.table([pa.array([row.id for row in part]), *lists], schema=schema))
 
 
 def about(path: Path) -> Filter:
@@ -76,9 +80,10 @@ def read(path: Path) -> Iterator[Row]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=_ROWS):
-            columns = [batch.column(name) for name in Row._fields]
-            for row in range(batch.num_rows):
+        for group in range(file.num_row_groups):  # reading all of them as one stream holds the whole file
+            part = file.read_row_group(group)
+            columns = [part.column(name).combine_chunks() for name in Row._fields]
+            for row in range(part.num_rows):
                 values = [column[row] for column in columns[1:]]
                 yield Row(columns[0][row].as_py(), *(value.values.to_numpy(zero_copy_only=False) for value in values))
 

@@ -26,7 +26,7 @@ class Profile:
     def of(cls, length: int, starts: np.ndarray, ends: np.ndarray, levels: np.ndarray) -> Profile:
         """The profile of half-open intervals with levels: a character has the largest of those that cover it."""
         starts, ends = np.asarray(starts, np.int64), np.asarray(ends, np.int64)
-        edges = np.unique(np.concatenate([[0, length], starts, ends]))
+        edges = increasing([np.array([0, length]), starts, ends])
         levels = np.asarray(levels, np.float64)
         return cls(edges, largest_overlap(edges[:-1], edges[1:], starts, ends, levels))
 
@@ -42,6 +42,20 @@ class Profile:
         """The disjoint intervals, in order, that a threshold masks."""
         own = self.levels >= tau
         return intervals(self.edges[:-1][own], self.edges[1:][own])
+
+
+def increasing(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """The distinct values of int64 arrays in order."""
+    values = np.sort(np.concatenate(arrays))
+    return values[np.append(True, values[1:] != values[:-1])[: len(values)]]
+
+
+def joined(profiles: Sequence[Profile]) -> Profile:
+    """The profile of texts end to end."""
+    bases = np.concatenate([[0], np.cumsum([own.edges[-1] for own in profiles])]).astype(np.int64)
+    edges = [own.edges[:-1] + base for own, base in zip(profiles, bases[:-1].tolist(), strict=True)]
+    levels = [own.levels for own in profiles]
+    return Profile(np.concatenate([*edges, bases[-1:]]), np.concatenate([np.empty(0), *levels]))
 
 
 def union_of(profiles: Sequence[Profile], thresholds: Sequence[float]) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,8 +11,8 @@ from sm_ops.core.records import Record
 from sm_ops.core.tokens import Tokens
 from sm_ops.masking.intervals import line
 from sm_ops.masking.projection import overlap
-from sm_ops.sanitizing.labels import categories, clusters, left_out
-from sm_ops.sanitizing.profiles import Profile
+from sm_ops.sanitizing.labels import clusters, left_out
+from sm_ops.sanitizing.profiles import Profile, increasing, joined
 
 Profiles = Mapping[str, Sequence[Profile]]
 """For each filter the profile of every record."""
@@ -23,8 +23,8 @@ class Units:
     """Units of labelled records; one entry stands for `weight` units of one record that share everything.
 
     Arrays of equal length: `weight`, `record`, `cluster` int64 (a document's or repository's number), `gold` bool (a
-    target); `members` says for each category which entries belong to it (bool), `levels` for each filter what it says
-    of them (float64; masked at tau exactly when the level is at least tau).
+    target); `levels` for each filter what it says of them (float64; masked at tau exactly when the level is at least
+    tau). `members` has for each category the numbers of its entries (int64, increasing).
     """
 
     weight: np.ndarray
@@ -39,9 +39,10 @@ class Units:
 
     def where(self, kept: np.ndarray) -> Units:
         """The entries of which `kept` (bool) is true."""
+        number = np.cumsum(kept) - 1
         return Units(
             *(getattr(self, name)[kept] for name in ("weight", "record", "cluster", "gold")),
-            members={name: own[kept] for name, own in self.members.items()},
+            members={name: number[own[kept[own]]] for name, own in self.members.items()},
             levels={name: own[kept] for name, own in self.levels.items()},
         )
 
@@ -50,83 +51,103 @@ class Units:
 
         With `whole_documents` false only records that hold a unit of the category count: the family view (section 7).
         """
-        own = np.any([np.zeros(len(self), bool), *(self.members[name] for name in names if name in self.members)], 0)
+        own = np.zeros(len(self), bool)
+        for name in names:
+            own[self.members.get(name, [])] = True
         seen = own | ~self.gold
         if not whole_documents:
             seen &= np.isin(self.record, np.unique(self.record[own]))
-        return replace(self, gold=own).where(seen)
+        members = {name: self.members[name] for name in names if name in self.members}
+        return replace(self, gold=own, members=members).where(seen)
 
 
 def characters(records: Sequence[Record], profiles: Profiles) -> Units:
     """All characters of the records but those that are left out, as runs that share labels and levels."""
-
-    def pieces(index: int, record: Record) -> tuple[np.ndarray, np.ndarray]:
-        own = [profiles[name][index].edges for name in profiles]
-        edges = [np.array([start, end]) for start, end, *_ in [*record.content_spans, *left_out(record)]]
-        found = np.unique(np.concatenate([np.array([0, len(record.content)]), *own, *edges]))
-        return found[:-1], found[1:]
-
-    return _units(records, profiles, pieces, weighted=True)
+    corpus, whole = _Corpus.of(records), {name: joined(own) for name, own in profiles.items()}
+    edges = increasing([corpus.bases, *corpus.edges(), *(own.edges for own in whole.values())])
+    levels = {name: own.at(edges) for name, own in whole.items()}
+    return corpus.units(edges[:-1], edges[1:], np.diff(edges), levels)
 
 
 def tokens(records: Sequence[Record], profiles: Profiles, tokenized: Sequence[Tokens]) -> Units:
     """The eligible tokens of the records; a token's level is the largest within it, and it is a target by overlap."""
-
-    def pieces(index: int, record: Record) -> tuple[np.ndarray, np.ndarray]:
-        own = tokenized[index]
-        return own.starts[own.eligible], own.ends[own.eligible]
-
-    return _units(records, profiles, pieces)
+    return _pieces(records, profiles, [(own.starts[own.eligible], own.ends[own.eligible]) for own in tokenized])
 
 
 def lines(records: Sequence[Record], profiles: Profiles) -> Units:
     """The lines of the records that are not blank (OP-11, OP-18)."""
-
-    def pieces(index: int, record: Record) -> tuple[np.ndarray, np.ndarray]:
-        found = np.array(line.intervals(record), np.int64).reshape(-1, 2)
-        return found[:, 0], found[:, 1]
-
-    return _units(records, profiles, pieces)
+    found = [np.array(line.intervals(record), np.int64).reshape(-1, 2) for record in records]
+    return _pieces(records, profiles, [(own[:, 0], own[:, 1]) for own in found])
 
 
-Pieces = Callable[[int, Record], tuple[np.ndarray, np.ndarray]]
+def _pieces(records: Sequence[Record], profiles: Profiles, pieces: Sequence[tuple[np.ndarray, np.ndarray]]) -> Units:
+    corpus = _Corpus.of(records)
+    starts, ends = (_placed([own[side] for own in pieces], corpus.bases) for side in (0, 1))
+    levels = {name: joined(own).largest(starts, ends) for name, own in profiles.items()}
+    record = np.repeat(np.arange(len(records)), [len(own) for own, _ in pieces])
+    return corpus.units(starts, ends, np.ones(len(starts), np.int64), levels, record)
 
 
-def _units(records: Sequence[Record], profiles: Profiles, pieces: Pieces, weighted: bool = False) -> Units:
-    names, numbers = categories(records), clusters(records)
-    columns: dict[str, list[np.ndarray]] = {}
-    for index, record in enumerate(records):
-        starts, ends = pieces(index, record)
-        members = {name: _meet(starts, ends, _of(record, name)) for name in names}
-        gold = np.any([np.zeros(len(starts), bool), *members.values()], axis=0)
-        kept = gold | ~_meet(starts, ends, left_out(record))
-        row = {
-            "weight": ends - starts if weighted else np.ones(len(starts), np.int64),
-            "record": np.full(len(starts), index, np.int64),
-            "cluster": np.full(len(starts), numbers[index], np.int64),
-            "gold": gold,
-            **{f"member {name}": own for name, own in members.items()},
-            **{f"level {name}": own[index].largest(starts, ends) for name, own in profiles.items()},
-        }
-        for name, values in row.items():
-            columns.setdefault(name, []).append(values[kept])
-    whole = {name: np.concatenate(parts) for name, parts in columns.items()}
-    return Units(
-        whole["weight"],
-        whole["record"],
-        whole["cluster"],
-        whole["gold"],
-        {name: whole[f"member {name}"] for name in names},
-        {name: whole[f"level {name}"] for name in profiles},
-    )
+_NONE = np.empty(0, np.int64)
+Intervals = tuple[np.ndarray, np.ndarray]
 
 
-def _of(record: Record, category: str) -> list[tuple[int, int]]:
-    return [(start, end) for start, end, label in record.content_spans if label == category]
+@dataclass(frozen=True, slots=True)
+class _Corpus:
+    """Labelled records end to end: `bases` int64 of shape (records + 1), where each begins and the last one ends.
+
+    `targets` (category -> starts, ends) and `left_out` count in that long text.
+    """
+
+    bases: np.ndarray
+    cluster: np.ndarray
+    targets: dict[str, Intervals]
+    left_out: Intervals
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> _Corpus:
+        bases = np.concatenate([[0], np.cumsum([len(record.content) for record in records])]).astype(np.int64)
+        targets: dict[str, list[tuple[int, int]]] = {}
+        out: list[tuple[int, int]] = []
+        for base, record in zip(bases.tolist(), records, strict=False):
+            for start, end, label in record.content_spans:
+                targets.setdefault(label, []).append((base + start, base + end))
+            out += [(base + start, base + end) for start, end in left_out(record)]
+        return cls(bases, clusters(records), {name: _columns(targets[name]) for name in sorted(targets)}, _columns(out))
+
+    def edges(self) -> list[np.ndarray]:
+        """Where labels begin and end."""
+        return [edge for interval in (*self.targets.values(), self.left_out) for edge in interval]
+
+    def units(
+        self,
+        starts: np.ndarray,
+        ends: np.ndarray,
+        weight: np.ndarray,
+        levels: dict[str, np.ndarray],
+        record: np.ndarray | None = None,
+    ) -> Units:
+        """The pieces of the text but those left out; without `record`, each lies in one record, by its place."""
+        if record is None:
+            record = np.searchsorted(self.bases, starts, "right") - 1
+        gold = overlap(starts, ends, *_together(self.targets.values()))
+        counted = gold | ~overlap(starts, ends, *self.left_out)
+        entries = np.flatnonzero(gold)
+        members = {name: entries[overlap(starts[entries], ends[entries], *own)] for name, own in self.targets.items()}
+        return Units(weight, record, self.cluster[record], gold, members, levels).where(counted)
 
 
-def _meet(starts: np.ndarray, ends: np.ndarray, intervals: Sequence[tuple[int, int]]) -> np.ndarray:
-    if not intervals:
-        return np.zeros(len(starts), bool)
-    edges = np.array(intervals, np.int64)
-    return overlap(starts, ends, edges[:, 0], edges[:, 1])
+def _columns(intervals: Sequence[tuple[int, int]]) -> Intervals:
+    found = np.array(intervals, np.int64).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+def _together(intervals: Iterable[Intervals]) -> Intervals:
+    starts, ends = zip((_NONE, _NONE), *intervals, strict=True)
+    return np.concatenate(starts), np.concatenate(ends)
+
+
+def _placed(offsets: Sequence[np.ndarray], bases: np.ndarray) -> np.ndarray:
+    """Offsets within records (an array each), in the text of all of them."""
+    moved = [own.astype(np.int64) + base for own, base in zip(offsets, bases.tolist(), strict=False)]
+    return np.concatenate([_NONE, *moved])

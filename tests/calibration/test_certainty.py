@@ -80,6 +80,12 @@ def test_judgement_elsewhere_tells_the_gap():
     assert other["points"]["SM100"]["collateral_rate"] == 0.25
     assert other["acceptable"]["target_coverage"] == 0.5
     assert other["gap"] == 0.5
+    assert judgement["auroc"] == 1.0
+    assert other["auroc"] == 0.75  # six of eight pairs
+    assert judgement["f1"]["value"] == 1.0
+    assert other["f1"]["value"] == 0.5  # the validation threshold of 4 hits one of two and takes one other along
+    assert other["curve"]["target_coverage"][1] == 0.5
+    assert other["curve"]["collateral_rate"][:3] == [0.0, 0.0, 0.25]
 
 
 def test_halves_share_no_group_and_do_not_depend_on_order():
