@@ -1,1 +1,1 @@
-"""Whole outputs ranked by a score: fabricated citations, risky advice, insecure code, any pairs (paper A.7, D.4)."""
+"""Whole outputs ranked by surprise: pairs of a risky and a safe completion, scores of each, and what they separate."""
