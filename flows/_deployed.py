@@ -48,7 +48,9 @@ def _deployed(name: str) -> Flow[..., State[Any]]:
     return deployed
 
 
-surprise, pii, audit = map(_deployed, ("surprise", "pii", "audit"))
+surprise, pii, audit, sanitize, ranking, rewriting = map(
+    _deployed, ("surprise", "pii", "audit", "sanitize", "ranking", "rewriting")
+)
 
 
 def _leave_with_worker() -> None:

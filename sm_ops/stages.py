@@ -18,6 +18,20 @@ Leakage audit, flow `audit` (a CELL is a defence, or `base`):
     audit_data -> base -> audit_prepare@DEFENCE -> audit_train@DEFENCE-SEED
                        -> audit_shadow@NUMBER
                -> audit_attack@ATTACK-CELL-SEED -> audit_measure@CELL-SEED, evaluate@CELL-SEED
+
+Sanitization, flow `sanitize` (a FOLD is 0 where the corpus is not cut several times):
+
+    san_corpus -> san_fit@REFERENCE-FOLD, san_tune@FILTER-FOLD -> san_levels@FILTER-FOLD -> san_measure@FOLD
+               -> san_redact
+
+Ranking of whole outputs, flow `ranking`:
+
+    rank_pairs -> rank_fit@REFERENCE -> rank_score@REFERENCE -> rank_measure
+
+Rewriting, flow `rewriting`; where no endpoint is named, what would be sent is selected and nothing is sent:
+
+    rewrite_data -> rewrite_fit@REFERENCE -> rewrite_score@SELECTOR -> rewrite_select@CONDITION
+                 -> rewrite_apply@CONDITION -> rewrite_judge@CONDITION
 """
 
 from __future__ import annotations
@@ -293,7 +307,180 @@ AUDIT_MEASURE = Stage(
     numeric=True,
     key="measures",
 )
+SAN_CORPUS = Stage(
+    name="san_corpus",
+    version=1,
+    function="sm_ops.steps.san_corpus:run",
+    sections=("corpus",),
+    places=("corpus.validation", "corpus.records"),
+    members=(("readers", "corpus"),),
+    outputs=(Output("corpus.json", "internal"), Output("public.jsonl", "restricted")),
+    key="records",
+)
+SAN_FIT = Stage(
+    name="san_fit",
+    version=1,
+    function="sm_ops.steps.san_fit:run",
+    sections=("reference",),
+    places=("reference.fit",),
+    members=(("reference.backend", "reference"),),
+    outputs=(Output("model", "restricted"),),
+    numeric=True,
+    key="parts",
+)
+SAN_TUNE = Stage(
+    name="san_tune",
+    version=1,
+    function="sm_ops.steps.san_tune:run",
+    sections=("filter",),
+    members=(("filter.detector", "detector"),),
+    outputs=(Output("model", "restricted"),),
+    numeric=True,
+    key="parts",
+)
+SAN_LEVELS = Stage(
+    name="san_levels",
+    version=1,
+    function="sm_ops.steps.san_levels:run",
+    sections=("filter", "reference"),
+    members=(("filter.kind", "scorer"), ("filter.detector", "detector"), ("rules", "rule"), ("windows", "window")),
+    outputs=(Output("validation.parquet", "restricted"), Output("records.parquet", "restricted")),
+    numeric=True,
+    key="intervals",
+)
+SAN_MEASURE = Stage(
+    name="san_measure",
+    version=1,
+    function="sm_ops.steps.san_measure:run",
+    sections=(
+        "reference",
+        "combinations",
+        "unit",
+        "threshold_folds",
+        "by",
+        "regimes",
+        "acceptable_collateral",
+        "coverage",
+        "use",
+    ),
+    outputs=(Output("measures.json", "internal"),),
+    numeric=True,
+    key="filters",
+)
+SAN_REDACT = Stage(
+    name="san_redact",
+    version=1,
+    function="sm_ops.steps.san_redact:run",
+    outputs=REDACT.outputs,
+    key="intervals",
+)
+RANK_PAIRS = Stage(
+    name="rank_pairs",
+    version=1,
+    function="sm_ops.steps.rank_pairs:run",
+    sections=("pairs",),
+    places=("pairs.validation", "pairs.application"),
+    outputs=(
+        *(Output(f"{name}.jsonl", "restricted") for name in ("validation", "application", "clean")),
+        Output("pairs.json", "internal"),
+    ),
+    key="pairs",
+)
+RANK_FIT = Stage(
+    name="rank_fit",
+    version=1,
+    function="sm_ops.steps.rank_fit:run",
+    sections=("reference",),
+    places=("reference.fit",),
+    members=(("reference.backend", "reference"),),
+    outputs=(Output("model", "restricted"),),
+    numeric=True,
+    key="records",
+)
+RANK_SCORE = Stage(
+    name="rank_score",
+    version=1,
+    function="sm_ops.steps.rank_score:run",
+    sections=("reference",),
+    places=("reference.model",),
+    members=(("reference.backend", "reference"),),
+    outputs=(Output("validation.parquet", "restricted"), Output("application.parquet", "restricted")),
+    numeric=True,
+    key="tokens",
+)
+RANK_MEASURE = Stage(
+    name="rank_measure",
+    version=1,
+    function="sm_ops.steps.rank_measure:run",
+    sections=("scores", "acceptable_collateral", "coverage"),
+    members=(("rules", "ranking"),),
+    outputs=(Output("measures.json", "internal"),),
+    numeric=True,
+    key="auroc",
+)
+REWRITE_DATA = Stage(
+    name="rewrite_data",
+    version=1,
+    function="sm_ops.steps.rewrite_data:run",
+    sections=("data", "endpoints", "machine_usd_per_hour"),
+    places=("data.path", "data.validation", "data.population"),
+    outputs=(
+        *(Output(f"{name}.jsonl", "restricted") for name in ("validation", "records", "clean")),
+        Output("data.json", "internal"),
+    ),
+    key="documents",
+)
+REWRITE_FIT = Stage(
+    name="rewrite_fit",
+    version=1,
+    function="sm_ops.steps.rewrite_fit:run",
+    sections=("reference",),
+    places=("reference.fit",),
+    members=(("reference.backend", "reference"),),
+    outputs=(Output("model", "restricted"),),
+    numeric=True,
+    key="records",
+)
+REWRITE_SCORE = Stage(
+    name="rewrite_score",
+    version=1,
+    function="sm_ops.steps.rewrite_score:run",
+    sections=("selector", "references", "data"),
+    members=(("selector.detector", "detector"), ("backends", "reference"), ("windows", "window")),
+    outputs=(Output("scores.json", "internal"),),
+    numeric=True,
+    key="auroc",
+)
+REWRITE_SELECT = Stage(
+    name="rewrite_select",
+    version=1,
+    function="sm_ops.steps.rewrite_select:run",
+    sections=("condition",),
+    outputs=(Output("selection.json", "internal"),),
+    key="chosen",
+)
+REWRITE_APPLY = Stage(
+    name="rewrite_apply",
+    version=1,
+    function="sm_ops.steps.rewrite_apply:run",
+    sections=("condition", "data", "endpoints"),
+    members=(("patterns", "detector"),),
+    outputs=(Output("rewritten.jsonl", "restricted"), Output("application.json", "internal")),
+    key="calls",
+)
+REWRITE_JUDGE = Stage(
+    name="rewrite_judge",
+    version=1,
+    function="sm_ops.steps.rewrite_judge:run",
+    sections=("data", "endpoints"),
+    places=("data.population",),
+    outputs=(Output("answers.jsonl", "restricted"), Output("outcomes.json", "internal")),
+    key="security",
+)
 SURPRISE = (SYNTHESIZE, AUDIT, BASE_MODEL, FIT, SCORE, CALIBRATE, MASK, REDACT, TRAIN, ATTACK, EVALUATE)
 PII = (PII_GENERATE, PII_BASE, PII_TUNE, PII_EXTRACT, PII_DETECT, PII_MASK, PII_EVALUATE)
 AUDIT_FLOW = (AUDIT_DATA, AUDIT_PREPARE, AUDIT_TRAIN, AUDIT_SHADOW, AUDIT_ATTACK, AUDIT_MEASURE)
-STAGES = (*SURPRISE, *PII, *AUDIT_FLOW)
+SANITIZE = (SAN_CORPUS, SAN_FIT, SAN_TUNE, SAN_LEVELS, SAN_MEASURE, SAN_REDACT)
+RANKING = (RANK_PAIRS, RANK_FIT, RANK_SCORE, RANK_MEASURE)
+REWRITING = (REWRITE_DATA, REWRITE_FIT, REWRITE_SCORE, REWRITE_SELECT, REWRITE_APPLY, REWRITE_JUDGE)
+STAGES = (*SURPRISE, *PII, *AUDIT_FLOW, *SANITIZE, *RANKING, *REWRITING)

@@ -15,7 +15,21 @@ import typer
 from typer.exceptions import TyperException
 
 from sm_ops import __version__
-from sm_ops.cli import attack, data, deploy, doctor, own_files, pii, pipelines, release, sagemaker, serve, track, vault
+from sm_ops.cli import (
+    attack,
+    data,
+    deploy,
+    doctor,
+    own_files,
+    pii,
+    pipelines,
+    release,
+    sagemaker,
+    sanitize,
+    serve,
+    track,
+    vault,
+)
 from sm_ops.core.errors import EXIT_INPUT, EXIT_INTERRUPTED, SmOpsError, sanitise
 
 app = typer.Typer(
@@ -29,6 +43,7 @@ app = typer.Typer(
 app.add_typer(pipelines.app)
 app.add_typer(own_files.app)
 app.add_typer(attack.app)
+app.add_typer(sanitize.app)
 app.add_typer(pii.app, name="pii")
 app.add_typer(release.app, name="release")
 app.add_typer(vault.app, name="vault")

@@ -19,6 +19,9 @@ RECIPES = {
     "surprise": "sm_ops.training.recipe",
     "pii": "sm_ops.pii.extractor.recipe",
     "audit": "sm_ops.attacks.recipe",
+    "sanitize": "sm_ops.sanitizing.recipe",
+    "ranking": "sm_ops.ranking.recipe",
+    "rewriting": "sm_ops.rewriting.recipe",
 }
 """What checks a config of each flow by one real step on a small random model."""
 
@@ -154,12 +157,25 @@ def _show_run(chain: dict[str, str], as_json: bool) -> None:
         print(f"{name:<7} {value}")
 
 
-@app.command(epilog="Examples: sm-ops report | sm-ops report --json | sm-ops report tiny-0a1b")
-def report(name: RunName = None, as_json: Json = False) -> None:
-    """Print a run's table (or its numbers as JSON) and where its report lies."""
+@app.command(epilog="Examples: sm-ops report | sm-ops report --json | sm-ops report tiny-0a1b | "
+    "sm-ops report --suitability")  # fmt: skip
+def report(
+    name: RunName = None,
+    suitability: Annotated[
+        bool, typer.Option("--suitability", help="One page on all runs: where surprise separates, and where not.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write that page below this folder; default: suitability in the home folder.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print a run's table (or its numbers as JSON) and where its report lies; or the suitability page of all runs."""
     from sm_ops.core.home import find_run, home_folder
     from sm_ops.report.finish import results_of
 
+    if suitability or out is not None:
+        _suitability(name, suitability, out, as_json)
+        return
     found = find_run(home_folder(), name)
     numbers = results_of(found)
     results = numbers.load_results(found, home_folder())
@@ -168,6 +184,24 @@ def report(name: RunName = None, as_json: Json = False) -> None:
         return
     numbers.print_table(results)
     print(f"report: {found.folder / 'report.html'}")
+
+
+def _suitability(name: str | None, asked: bool, out: Path | None, as_json: bool) -> None:
+    from sm_ops.core.errors import InputError
+    from sm_ops.core.home import home_folder
+    from sm_ops.report.suitability.collect import collect
+    from sm_ops.report.suitability.html import lines, write
+
+    if name is not None or not asked:
+        hint = "--suitability is about all runs, and --out about its page; leave the run out, or give --suitability."
+        raise InputError("suitability-of-all", hint)
+    found = collect(home_folder())
+    page = write(found, out or home_folder() / "suitability")
+    if as_json:
+        print(json.dumps(found, indent=1))
+        return
+    print("\n".join([*lines(found), f"page: {page}"]))
+    say_next("report")
 
 
 @app.command(epilog="Examples: sm-ops init | sm-ops init params.yaml | sm-ops init --model smollm2")

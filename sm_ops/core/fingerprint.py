@@ -21,9 +21,9 @@ from sm_ops.core.stage import Stage, Step
 _PACKAGE = "sm_ops"
 _ROOT = Path(__file__).resolve().parents[2]
 _LIBRARIES = ("accelerate", "numpy", "peft", "tokenizers", "torch", "transformers")
-_INCIDENTAL = frozenset({"checkpoint_steps", "engine", "workers"})
+_INCIDENTAL = frozenset({"calls", "checkpoint_steps", "engine", "workers"})
 """Settings, of whatever section, that say how a result is come by: a resumed training gives the same weights, and
-any number of scoring workers, wherever they are, the same scores."""
+any number of scoring workers, wherever they are, the same scores; `calls` is how a service is asked, not what."""
 
 
 def payload(step: Step, input_hashes: dict[str, str]) -> dict[str, Any]:

@@ -39,6 +39,8 @@ KINDS = {
         Kind("baseline", "sm_ops.masking.baselines", ("mask",)),
         Kind("attack", "sm_ops.attacks.members", ("run", "summary")),
         Kind("detector", "sm_ops.detectors.members", ("load",)),
+        Kind("scorer", "sm_ops.sanitizing.scorers", ("rows",)),
+        Kind("ranking", "sm_ops.ranking.rules", ("features",)),
         Kind("model", "sm_ops.scoring.models", ("load",)),
         Kind("check", "sm_ops.release.checks", ("run",)),
     )

@@ -7,9 +7,16 @@ from typing import Any
 
 from sm_ops.core.settings import Settings
 from sm_ops.core.stage import Step
-from sm_ops.plans import audit, pii, surprise
+from sm_ops.plans import audit, pii, ranking, rewriting, sanitize, surprise
 
-_PLANS = {"surprise": surprise.plan, "pii": pii.plan, "audit": audit.plan}
+_PLANS = {
+    "surprise": surprise.plan,
+    "pii": pii.plan,
+    "audit": audit.plan,
+    "sanitize": sanitize.plan,
+    "ranking": ranking.plan,
+    "rewriting": rewriting.plan,
+}
 
 
 def plan(config: dict[str, Any]) -> list[Step]:

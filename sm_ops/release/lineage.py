@@ -72,5 +72,17 @@ def _sentence(record: Record) -> str:
             f"What {settings['redact']['point']} masks, and every annotated span, gave way to [MASKED]: "
             f"{numbers.get('intervals'):,} stretches of text."
         ),
+        "san_corpus": lambda: (
+            f"Records came from the corpus {numbers.get('corpus')}: {numbers.get('records'):,} to be cleaned, and a "
+            "labelled sample."
+        ),
+        "san_fit": lambda: f"The reference {cell.rpartition('-')[0]} was fitted to what is no target in the sample.",
+        "san_tune": lambda: f"The detector {cell.rpartition('-')[0]} was trained on the sample.",
+        "san_levels": lambda: f"The filter {cell.rpartition('-')[0]} gave every character a level.",
+        "san_measure": lambda: f"On the sample, the filter {numbers.get('choice')} and its threshold were chosen.",
+        "san_redact": lambda: (
+            f"What the filter masks, and every labelled span, gave way to [MASKED]: {numbers.get('intervals'):,} "
+            "stretches of text."
+        ),
     }
     return sentences[record.stage]()

@@ -31,6 +31,22 @@ def interval(rate: Row) -> str:
     return f"{percent(share(rate))} [{100 * rate['low']:.1f}, {100 * rate['high']:.1f}]"
 
 
+def rated(value: Row | None, digits: int = 1) -> str:
+    """A rate `{value, low, high}` in percent with its 95 % interval where there is one."""
+    if value is None or value["value"] is None:
+        return DASH
+    ends = "" if value["low"] is None else f" [{100 * value['low']:.{digits}f}, {100 * value['high']:.{digits}f}]"
+    return percent(value["value"], digits) + ends
+
+
+def numbered(value: Row | None, digits: int = 3) -> str:
+    """A number `{value, low, high}` with its 95 % interval where there is one."""
+    if value is None or value["value"] is None:
+        return DASH
+    ends = "" if value["low"] is None else f" [{value['low']:.{digits}f}, {value['high']:.{digits}f}]"
+    return decimal(value["value"], digits=digits) + ends
+
+
 def decimal(value: float | None, error: float | None = None, digits: int = 3) -> str:
     """A number with its standard error where there is one."""
     if value is None:
@@ -50,6 +66,12 @@ def bound(value: float | None, digits: int = 4) -> str:
 def count(value: int | None) -> str:
     """A count with thousands apart."""
     return DASH if value is None else f"{value:,}"
+
+
+def rule_name(rule: Row) -> str:
+    """A masking rule in the paper's letters: "global n=4 k=4", "global line k=1"."""
+    windows = f"n={rule['n']}" if rule["windows"] == "fixed" else rule["windows"]
+    return f"{rule['select']} {windows} k={rule['k']}"
 
 
 def paragraph(text: str, first: str = "", rest: str = "  ") -> list[str]:

@@ -17,9 +17,10 @@ _PLACE = "[a file or folder]"
 def parameters(config: Json, names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The settings of these dotted names that the config has."""
     for dotted in names:
-        section, _, name = dotted.partition(".")
-        if name in config.get(section, {}):
-            yield dotted, str(config[section][name])
+        section, dot, name = dotted.rpartition(".")
+        values = config.get(section, {}) if dot else config
+        if name in values:
+            yield dotted, str(values[name])
 
 
 def without_places(config: Json, places: Iterable[str], models: Iterable[str]) -> Json:

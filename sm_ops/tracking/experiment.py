@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from sm_ops.core.errors import InputError
-from sm_ops.tracking import notes, sent_audit, sent_pii, sent_surprise
+from sm_ops.tracking import notes, sent_audit, sent_pii, sent_ranking, sent_rewriting, sent_sanitize, sent_surprise
 from sm_ops.tracking.server import CONDITION_TAG, EXPERIMENT, FLOW_TAG, RUN_TAG
 from sm_ops.tracking.spool import tracking_uri
 
@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Experiment
 
-SENT = {"surprise": sent_surprise, "pii": sent_pii, "audit": sent_audit}
+SENT = {
+    "surprise": sent_surprise,
+    "pii": sent_pii,
+    "audit": sent_audit,
+    "sanitize": sent_sanitize,
+    "ranking": sent_ranking,
+    "rewriting": sent_rewriting,
+}
 """What is sent of a flow's runs."""
 
 _KIND = {"mlflow.experimentKind": "custom_model_development"}  # else the page is laid out for chats

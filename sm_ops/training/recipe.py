@@ -25,6 +25,18 @@ KNOWN: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2-medium": ("gpt2", {"n_embd": 1024, "n_layer": 24, "n_head": 16}),
     "gpt2-large": ("gpt2", {"n_embd": 1280, "n_layer": 36, "n_head": 20}),
     "openai/gpt-oss-20b": ("gpt_oss", {"num_hidden_layers": 24, "num_local_experts": 32}),
+    "codellama/CodeLlama-7b-Instruct-hf": (
+        "llama",
+        {
+            "hidden_size": 4096,
+            "intermediate_size": 11008,
+            "num_hidden_layers": 32,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 32,
+            "vocab_size": 32016,
+            "max_position_embeddings": 16384,
+        },
+    ),
     "HuggingFaceTB/SmolLM2-135M-Instruct": (
         "llama",
         {
@@ -287,6 +299,24 @@ def small(shape: Any) -> Any:
         config.layer_types = config.layer_types[: SMALL["num_hidden_layers"]]
     torch.manual_seed(0)
     return AutoModelForCausalLM.from_config(shape)
+
+
+def looked_at(name: str, revision: str | None) -> Facts | None:
+    """Class and parameters of a named causal model, after a random small one of its class has read a few tokens.
+
+    None where its shape cannot be had without a network.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    shape = shape_of(Settings({"name": name, "revision": revision}), Settings({}))
+    if shape is None:
+        return None
+    with torch.device("meta"):
+        model: Any = AutoModelForCausalLM.from_config(shape)
+    with torch.no_grad():
+        small(shape)(input_ids=torch.arange(8)[None])
+    return {"class": type(model).__name__, "parameters": model.num_parameters()}
 
 
 def _trial(train: Settings, shape: Any) -> Facts:

@@ -22,7 +22,7 @@ METRICS = "metrics.json"
 """File of an exported step that holds its numbers."""
 DIGEST = ".sha256"
 """Ending of the file that stands for a restricted output of an exported step."""
-MEASURED = ("calibrate", "attack", "evaluate", "pii_evaluate")
+MEASURED = ("calibrate", "attack", "evaluate", "pii_evaluate", "san_measure")
 """Stages whose numbers `dvc metrics show` lists."""
 AXES = {
     "fit": ("reference",),
@@ -40,8 +40,21 @@ AXES = {
     "audit_shadow": ("number",),
     "audit_attack": ("attack", "cell", "seed"),
     "audit_measure": ("cell", "seed"),
+    "san_fit": ("reference", "fold"),
+    "san_tune": ("filter", "fold"),
+    "san_levels": ("filter", "fold"),
+    "san_measure": ("fold",),
+    "rank_fit": ("reference",),
+    "rank_score": ("reference",),
+    "rewrite_fit": ("reference",),
+    "rewrite_score": ("selector",),
+    "rewrite_select": ("condition",),
+    "rewrite_apply": ("condition",),
+    "rewrite_judge": ("condition",),
 }
 """What the items of a step's cell are, by stage."""
+TABLES = {"reference": "references", "filter": "filters", "selector": "selectors", "condition": "conditions"}
+"""Where the config has the section of one cell."""
 HEADER = """\
 # Written by `sm-ops init`. Other seeds, references or conditions in params.yaml are other stages: write this again
 # with `sm-ops init params.yaml`.
@@ -100,7 +113,10 @@ def _stage(steps: list[Step], outputs: dict[tuple[str, str], Output], code: list
 
 def _body(step: Step, name: str, cell: str, reads: list[str]) -> Entry:
     stage = step.stage
-    sections = [f"references.{cell}" if section == "reference" else section for section in stage.sections]
+    own = AXES.get(stage.name)  # a cell of several items has no name for one of them in a `foreach`
+    sections = [
+        f"{TABLES[section]}.{cell}" if own == (section,) else TABLES.get(section, section) for section in stage.sections
+    ]
     entry: Entry = {"cmd": f"sm-ops stage {name} --config {PARAMS} --out out"}
     if sections:
         entry["params"] = sections

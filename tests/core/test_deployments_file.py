@@ -11,6 +11,7 @@ import yaml
 from driving import SMALLEST
 
 from sm_ops.core.config.deployments import chosen_file, load_deployments, overridable, parameters_schema, resolved
+from sm_ops.core.config.loading import FLOWS
 from sm_ops.core.errors import InputError
 
 pytestmark = pytest.mark.unit
@@ -117,7 +118,7 @@ def test_all_else_is_refused_and_not_repeated(config: Any, seeds: Any, overrides
     assert PLANTED not in refused.value.hint
 
 
-@pytest.mark.parametrize("flow", ["surprise", "pii", "audit"])
+@pytest.mark.parametrize("flow", sorted(FLOWS))
 def test_what_may_be_overridden_is_a_number_or_a_choice(flow: str) -> None:
     for name, schema in overridable(flow).items():
         kind = schema.get("items", schema)

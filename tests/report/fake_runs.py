@@ -111,7 +111,11 @@ def config(**changes: Any) -> dict[str, Any]:
         "name": "tiny",
         "seeds": [0, 1],
         "base": {"name": None},
-        "masking": {"reference": "tiny", "targets": [0.95], "by": None, "baselines": {"random": [0.95]}},
+        "data": {"dataset": "code_pii"},
+        "masking": {
+            "reference": "tiny", "targets": [0.95], "by": None, "baselines": {"random": [0.95]},
+            "select": "global", "windows": "fixed", "n": 4, "k": 4, "acceptable_collateral": 0.25,
+        },
         "train": {"method": "continue", "intervention": "loss", "compare": []},
         "attack": {"budgets": [8, 1]},
     } | changes
@@ -140,7 +144,14 @@ BOUND = {
         ],
     }
 }  # fmt: skip
-APPLICATION = {"acceptable": {"target_coverage": 0.96}, "gap": 0.02}
+APPLICATION = {
+    "acceptable": {"target_coverage": 0.96},
+    "gap": 0.02,
+    "auroc": 0.91,
+    "auroc_interval": [0.85, 0.96],
+    "f1": {"value": 0.7, "low": 0.6, "high": 0.8},
+    "curve": {"target_coverage": [0.0, 0.9, 1.0], "collateral_rate": [0.0, 0.1, 1.0]},
+}
 KINDS = ("user", "user", "path")
 
 
@@ -166,6 +177,7 @@ def make_tiny(
             if condition != "base":
                 fake.add(f"train@{condition}-{seed}", {"model": SECRET}, "restricted", 10.0, **train_numbers)
     fake.add("synthesize", {"canaries.jsonl": {"value": SECRET}}, "restricted", 3.0)
+    fake.add("score@tiny", {"calibration.parquet": SECRET}, "restricted", 36.0, tokens=500_000)
     plain, whole = [(0, 0, 4)] * 3, [(4, 0, 0)] * 3
     coverage = {
         "unmasked": covered(0, 0.0, 0.0, dict(zip(ids, plain, strict=False))),

@@ -128,8 +128,8 @@ def test_stages_and_claims(tiny: SimpleNamespace) -> None:
     results = load_results(tiny.run, tiny.home)
     stages = [(each["stage"], each["steps"], each["seconds"]) for each in results["stages"]]
     assert stages == [
-        ("synthesize", 1, 3.0), ("calibrate", 1, 1.5), ("mask", 1, 1.5), ("train", 8, 80.0), ("attack", 10, 20.0),
-        ("evaluate", 10, 5.0),
+        ("synthesize", 1, 3.0), ("score", 1, 36.0), ("calibrate", 1, 1.5), ("mask", 1, 1.5), ("train", 8, 80.0),
+        ("attack", 10, 20.0), ("evaluate", 10, 5.0),
     ]  # fmt: skip
     assert {claim["name"]: claim["passed"] for claim in results["claims"]} == {
         "unmasked-leaks": True,

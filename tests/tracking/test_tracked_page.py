@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sm_ops.core.config.loading import FLOWS
 from sm_ops.core.errors import InputError
 from sm_ops.core.home import Run, find_run
 from sm_ops.core.store import Store
@@ -102,7 +103,7 @@ def test_the_saved_comparison_asks_for_measures_that_the_rows_have(page: SimpleN
     assert tags["mlflow.experimentKind"] == "custom_model_development"
     assert "viewStateShareKey=sm-ops-surprise" in tags["mlflow.note.content"]
     views = {name: value for name, value in tags.items() if name.startswith("mlflow.sharedViewState.")}
-    assert {name.rpartition("-")[2] for name in views} == {"surprise", "pii", "audit"}
+    assert {name.rpartition("-")[2] for name in views} == FLOWS.keys()
     assert all(len(value) < 5000 for value in views.values())  # the most that a tag holds
     view = json.loads(views["mlflow.sharedViewState.sm-ops-surprise"])
     state = json.loads(view["state"])

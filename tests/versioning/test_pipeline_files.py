@@ -60,7 +60,7 @@ def test_params_hold_the_resolved_config(tmp_path: Path) -> None:
     assert resolve(load_pipeline(str(tmp_path / "params.yaml"))) == config
 
 
-@pytest.mark.parametrize("source", ["tiny", "pii_tiny", str(SMALLEST), str(SMALLEST_AUDIT)])
+@pytest.mark.parametrize("source", ["tiny", "pii_tiny", "sanitize_tiny", str(SMALLEST), str(SMALLEST_AUDIT)])
 def test_every_step_is_a_stage_of_its_name_that_reads_and_writes_the_same(source: str) -> None:
     config = resolve(load_pipeline(source))
     steps = {step.name: step for step in plan(config)}

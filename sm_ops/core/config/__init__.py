@@ -5,7 +5,7 @@ A validated config is dumped to plain JSON (`resolve`); everything below the com
 
 from sm_ops.core.config.audit import AuditPipeline
 from sm_ops.core.config.base import Lora, Section
-from sm_ops.core.config.loading import load_pipeline, parsed, presets, resolve, validated
+from sm_ops.core.config.loading import built, load_pipeline, parsed, presets, resolve, validated
 from sm_ops.core.config.pii import PiiPipeline
 from sm_ops.core.config.surprise import Base, Masking, Pipeline, Reference, Rule, Train
 
@@ -20,6 +20,7 @@ __all__ = [
     "Rule",
     "Section",
     "Train",
+    "built",
     "load_pipeline",
     "parsed",
     "presets",

@@ -38,7 +38,7 @@ class Pool(Section):
 class Schedule(Section):
     """When a flow runs, over which config."""
 
-    flow: Literal["surprise", "pii", "audit"]
+    flow: Literal["surprise", "pii", "audit", "sanitize", "ranking", "rewriting"]
     config: Name = Field(description="a preset, or NAME of a file configs/NAME.yaml in the home folder")
     cron: str = Field(description="minute, hour, day of the month, month, day of the week")
     timezone: str = "UTC"

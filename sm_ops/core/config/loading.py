@@ -11,6 +11,9 @@ from sm_ops.core import plain_yaml
 from sm_ops.core.config.audit import AuditPipeline
 from sm_ops.core.config.base import Section, SectionType
 from sm_ops.core.config.pii import PiiPipeline
+from sm_ops.core.config.ranking import RankingPipeline
+from sm_ops.core.config.rewriting import RewritingPipeline
+from sm_ops.core.config.sanitize import SanitizePipeline
 from sm_ops.core.config.sentences import sentences
 from sm_ops.core.config.surprise import Pipeline
 from sm_ops.core.errors import InputError
@@ -19,8 +22,15 @@ from sm_ops.core.registry import did_you_mean
 CONFIGS = Path(__file__).resolve().parents[3] / "configs"
 _OTHERS = ("deployments", "release_policy")
 """Files of CONFIGS that are no pipelines."""
-AnyPipeline = Pipeline | PiiPipeline | AuditPipeline
-FLOWS: dict[str, type[AnyPipeline]] = {"surprise": Pipeline, "pii": PiiPipeline, "audit": AuditPipeline}
+AnyPipeline = Pipeline | PiiPipeline | AuditPipeline | SanitizePipeline | RankingPipeline | RewritingPipeline
+FLOWS: dict[str, type[AnyPipeline]] = {
+    "surprise": Pipeline,
+    "pii": PiiPipeline,
+    "audit": AuditPipeline,
+    "sanitize": SanitizePipeline,
+    "ranking": RankingPipeline,
+    "rewriting": RewritingPipeline,
+}
 
 
 def load_pipeline(source: str | None, overrides: list[str] | None = None) -> AnyPipeline:
@@ -28,7 +38,11 @@ def load_pipeline(source: str | None, overrides: list[str] | None = None) -> Any
 
     Raises `InputError` that names the field, what was given, what is allowed and the nearest name.
     """
-    values, where = _read(source or "tiny")
+    return built(*_read(source or "tiny"), overrides)
+
+
+def built(values: dict[str, Any], where: str, overrides: list[str] | None = None) -> AnyPipeline:
+    """A pipeline from plain values, which are changed by the overrides; an `InputError` begins with `where`."""
     pipeline = _flow(values, where)
     for override in overrides or []:
         _begin_table(values, override, pipeline)

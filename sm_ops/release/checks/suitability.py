@@ -6,7 +6,7 @@ from sm_ops.core.settings import Settings
 from sm_ops.release.checking import Bundle, Outcome
 
 SUITABLE = "suitable"
-_DECISIONS = (SUITABLE, "undefined", "inverted", "unreachable", "costly")
+_DECISIONS = (SUITABLE, "undefined", "inverted", "unreachable", "costly", "unconfirmed")
 
 
 def run(bundle: Bundle, settings: Settings) -> Outcome:

@@ -1,4 +1,4 @@
-"""A finished run of the main job as the material of a release: its redacted training text, with its evidence."""
+"""A finished run as the material of a release: its redacted text, with its evidence."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 from sm_ops.core import fs
 from sm_ops.core.errors import InputError
 from sm_ops.core.home import Run
-from sm_ops.core.store import Record, Store
+from sm_ops.core.store import Store
 from sm_ops.release import lineage
 from sm_ops.release.about import About, read_about
 from sm_ops.release.material import Material
+from sm_ops.release.sources.sanitized import from_sanitization
+from sm_ops.release.sources.stored import pipeline_of, record_of
 from sm_ops.report.surprise.results import load_results
 from sm_ops.tracking import sent_surprise
-from sm_ops.tracking.allowed import without_places
 
 SHARD = "train.jsonl"
 
@@ -31,15 +32,17 @@ def material_of(home: Path, run: Run, about: Path | None = None) -> Material:
 
 
 def from_run(home: Path, run: Run, about: About) -> Material:
-    """The redacted training text of a run, as its stage `redact` wrote it.
+    """The redacted training text of a run, as its stage `redact` wrote it, or the records that a sanitization cleaned.
 
     Raises `InputError` for a run of another flow, one without that stage, or outputs that are no longer stored.
     """
+    if run.flow == "sanitize":
+        return from_sanitization(home, run, about)
     if run.flow != "surprise":
         hint = f"Run {run.id} is of the flow {run.flow}, which makes no redacted text; build a release from files with "
         raise InputError("no-redaction", hint + "--data, see docs/how-to/own-data.md")
     store = Store(home)
-    redact, synthesize = _record(run, store, "redact"), _record(run, store, "synthesize")
+    redact, synthesize = record_of(run, store, "redact"), record_of(run, store, "synthesize")
     results = load_results(run, home)
     redaction = fs.read_json(store.output_path(redact, "redaction.json"))
     train = store.output_path(synthesize, "train.jsonl")
@@ -63,27 +66,10 @@ def from_run(home: Path, run: Run, about: About) -> Material:
             "values": [str(path) for path in values],
             "vault": None,
         },
-        config={"run": run.id, "pipeline": _pipeline(run)},
+        config={"run": run.id, "pipeline": pipeline_of(run, sent_surprise)},
         evidence={"redaction.json": redaction, **_evidence(results, redaction["point"], run, store)},
         frontier=frontier if frontier.is_file() else None,
     )
-
-
-def _record(run: Run, store: Store, step: str) -> Record:
-    if step not in run.steps:
-        hint = f"Run {run.id} is of a version that redacted nothing; run the pipeline again with: sm-ops run"
-        raise InputError("no-redaction", hint)
-    found = store.find(run.steps[step]["stage"], run.steps[step]["fingerprint"])
-    if found is None:
-        hint = f"Run {run.id}: step {step} is no longer stored as it was; run the pipeline again with: sm-ops run"
-        raise InputError("output-missing", hint)
-    return found
-
-
-def _pipeline(run: Run) -> Json:
-    """The run's config without the names of files and folders, as runs are tracked, and without what is said apart."""
-    told = without_places(run.config, sent_surprise.PLACES, sent_surprise.MODELS)
-    return {key: value for key, value in told.items() if key != "release"}
 
 
 def _evidence(results: Json, point: str, run: Run, store: Store) -> dict[str, Json]:
@@ -104,7 +90,7 @@ def _evidence(results: Json, point: str, run: Run, store: Store) -> dict[str, Js
             "budget": max(attack["budgets"]),
             "seeds": own["seeds"],
             "clusters": len(canaries),
-            "device": _record(run, store, f"attack@{point}-{seed}").payload["environment"]["device"],
+            "device": record_of(run, store, f"attack@{point}-{seed}").payload["environment"]["device"],
             **rates["own"],
             "unmasked": rates["unmasked"],
         },

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import ceil
+from collections.abc import Sequence
 from typing import Any
 
 from sm_ops.attacks.measures import is_rate
 from sm_ops.masking.conditions import BASE
 from sm_ops.report.audit.words import in_words
-from sm_ops.report.figures import GREY, svg
+from sm_ops.report.figures import CYCLE, GREY, panels
 from sm_ops.report.labels import label_points
 
 Json = dict[str, Any]
 
-_CYCLE = ("#d55e00", "#0072b2", "#009e73", "#b0568f", "#b87700", "#3b8fb8", "#7a5195", "#4d7c0f")
 _MARKS = ("s", "o", "^", "D", "v", "P", "X", "*")
-_LEGEND = 0.5
-"""Inches for two rows of names."""
 _FAR = 4
 """Perplexities of which the largest is so many times the smallest are drawn on a logarithmic scale."""
 
@@ -25,15 +21,15 @@ _FAR = 4
 def leakage_svg(results: Json) -> str | None:
     """A panel an attack: its headline measure by held-out perplexity, each defence named at its point."""
     names = [row["defence"] for row in results["rows"]]
-    panels = {}
+    by_title = {}
     for each in results["tried"]:
         attack = each["attack"]
         rows = [r for r in results["rows"] if _defined(r["perplexity"]) and _defined(r["leakage"][attack])]
         if rows:
-            panels[f"{attack}: {each['measure']}"] = (attack, rows)
+            by_title[f"{attack}: {each['measure']}"] = (attack, rows)
 
     def draw(axes: Any, title: str) -> None:
-        attack, rows = panels[title]
+        attack, rows = by_title[title]
         perplexities = [row["perplexity"]["value"] for row in rows]
         if max(perplexities) > _FAR * min(perplexities):
             _logarithmic(axes)
@@ -57,7 +53,7 @@ def leakage_svg(results: Json) -> str | None:
         axes.set_title(title, fontsize=10, loc="left")
         label_points(axes, points, bars)
 
-    return _panels("leakage", "Leakage against held-out perplexity", list(panels), draw)
+    return panels("leakage", "Leakage against held-out perplexity", list(by_title), draw)
 
 
 def along_svg(name: str, results: Json, measures: Sequence[Json], label: str, what: str) -> str | None:
@@ -66,13 +62,13 @@ def along_svg(name: str, results: Json, measures: Sequence[Json], label: str, wh
     Numbers have their place on the axis; ranges as "3-4" follow each other, and the lines stand a little apart.
     """
     names = [row["defence"] for row in results["rows"]]
-    panels: dict[str, list[Json]] = {}
+    by_attack: dict[str, list[Json]] = {}
     for measure in measures:
         if _defined(measure):
-            panels.setdefault(measure["attack"], []).append(measure)
+            by_attack.setdefault(measure["attack"], []).append(measure)
 
     def draw(axes: Any, attack: str) -> None:
-        own = panels[attack]
+        own = by_attack[attack]
         ranges = sorted({m[label] for m in own if isinstance(m[label], str)}, key=_first)
         lines = [line for each in names if (line := [m for m in own if m["defence"] == each])]
         for at, line in enumerate(lines):
@@ -91,7 +87,7 @@ def along_svg(name: str, results: Json, measures: Sequence[Json], label: str, wh
         axes.set(xlabel=what, ylabel=in_words(own[0]["measure"]) + (", %" if is_rate(own[0]) else ""))
         axes.set_title(attack, fontsize=10, loc="left")
 
-    return _panels(name, f"Leakage by {what}", list(panels), draw, named=True)
+    return panels(name, f"Leakage by {what}", list(by_attack), draw, named=True)
 
 
 def _first(value: int | str) -> int:
@@ -99,41 +95,12 @@ def _first(value: int | str) -> int:
     return int(str(value).rstrip("+").partition("-")[0])
 
 
-def _panels(
-    name: str, title: str, panels: Sequence[str], draw: Callable[[Any, str], None], named: bool = False
-) -> str | None:
-    """One figure with `draw` called for every panel, two in a row; None where there is no panel.
-
-    `named`: the lines of the first panel are named above all of them.
-    """
-    if not panels:
-        return None
-    columns = min(2, len(panels))
-    rows = ceil(len(panels) / columns)
-    wide, high = (4.4, 3.3) if columns > 1 else (6.0, 3.6)
-    width, height = columns * wide, rows * high + (_LEGEND if named else 0)
-
-    def place(axes: Any) -> None:
-        figure = axes.figure
-        axes.remove()
-        for at, panel in enumerate(panels):
-            row, column = divmod(at, columns)
-            corner = ((column * wide + 0.75) / width, ((rows - 1 - row) * high + 0.5) / height)
-            draw(figure.add_axes((*corner, (wide - 0.9) / width, (high - 0.85) / height)), panel)
-        if named:
-            lines = figure.axes[0].get_legend_handles_labels()
-            figure.legend(*lines, loc="upper left", ncols=5, fontsize=8, columnspacing=1.2)
-
-    drawn = svg(name, title, (width, height), place)
-    return drawn if columns == 1 else drawn.replace("<svg", '<svg style="max-width:none"', 1)
-
-
 def _look(defence: str, names: Sequence[str]) -> tuple[str, str]:
     """Colour and mark of a defence: by its place among the run's, the same in all figures."""
     if defence == BASE:
         return GREY, "x"
     at = names.index(defence) - 1
-    return _CYCLE[at % len(_CYCLE)], _MARKS[at % len(_MARKS)]
+    return CYCLE[at % len(CYCLE)], _MARKS[at % len(_MARKS)]
 
 
 def _logarithmic(axes: Any) -> None:

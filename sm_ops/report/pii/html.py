@@ -9,8 +9,8 @@ from sm_ops.core import fs
 from sm_ops.core.home import Run
 from sm_ops.report.page import claim_list, csv_text, html_table, item_list, page, remark, section
 from sm_ops.report.pii.results import load_results
-from sm_ops.report.pii.words import HEADER, NOT, cells, rate
-from sm_ops.report.words import count, decimal, interval
+from sm_ops.report.pii.words import HEADER, NOT, cells
+from sm_ops.report.words import count, decimal, interval, rated
 
 Json = dict[str, Any]
 
@@ -50,7 +50,7 @@ def _page(results: Json) -> str:
 def _finders(results: Json) -> str:
     header = (*HEADER, "entities leaking", "predicted beside gold", "parsed")
     names = ("entity_leak", "over_redaction", "parse_success")
-    rows = [(*cells(row), *(rate(row[name]) for name in names)) for row in results["rows"]]
+    rows = [(*cells(row), *(rated(row[name]) for name in names)) for row in results["rows"]]
     tuned = results["tuned"]
     seeds = (
         f"Over {tuned['f1']['seeds']} tuning seeds: F1 {decimal(tuned['f1']['mean'], tuned['f1']['se'])}, on numeric "
@@ -75,14 +75,14 @@ def _types(results: Json) -> str:
         (
             str(LABELS.get(name, name)),
             count(scores[finders[0], name]["tp"] + scores[finders[0], name]["fn"]),
-            *(rate(scores[finder, name]["f1"]) for finder in finders),
+            *(rated(scores[finder, name]["f1"]) for finder in finders),
         )
         for name in types
     ]
     details = [
         (
             f"{finder}, {name}",
-            *(rate(scores[finder, name][measure]) for measure in ("precision", "recall", "f1")),
+            *(rated(scores[finder, name][measure]) for measure in ("precision", "recall", "f1")),
             *(count(scores[finder, name][part]) for part in ("tp", "fp", "fn")),
         )
         for finder in finders
@@ -102,7 +102,7 @@ def _languages(results: Json) -> str:
     rows = [
         (
             f"{each['finder']}, {each['slice']}",
-            *(rate(each[name]) for name in ("precision", "recall", "f1")),
+            *(rated(each[name]) for name in ("precision", "recall", "f1")),
             count(each["tp"] + each["fn"]),
         )
         for each in results["by_language"]

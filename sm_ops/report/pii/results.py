@@ -11,8 +11,8 @@ from sm_ops.core.home import Run
 from sm_ops.metrics import difference_interval, standard_error
 from sm_ops.report.outputs import Outputs, stage_times
 from sm_ops.report.pii.leaks import search
-from sm_ops.report.pii.words import NOT, rate, table_lines
-from sm_ops.report.words import claim_lines
+from sm_ops.report.pii.words import NOT, table_lines
+from sm_ops.report.words import claim_lines, rated
 
 FORMAT = "pii-results/1"
 BASE = "base"
@@ -112,7 +112,7 @@ def _claims(run: Run, evaluations: dict[str, Json]) -> list[Json]:
         _claim(
             "The tuned extractor finds numbers that an empty prediction does not.",
             numeric["value"] > 0,
-            f"F1 on numeric types {rate(numeric)} against 0",
+            f"F1 on numeric types {rated(numeric)} against 0",
         )
     ]
     for other in ("base", "shapes", "regex"):
@@ -135,7 +135,7 @@ def _claims(run: Run, evaluations: dict[str, Json]) -> list[Json]:
         _claim(
             "The tuned extractor leaves nothing readable, as a release needs it.",
             leak["value"] == 0,
-            f"documents with an uncovered value {rate(leak)}",
+            f"documents with an uncovered value {rated(leak)}",
         )
     )
     return claims

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sm_ops.report.words import Row, text_table
+from sm_ops.report.words import Row, rated, text_table
 
 HEADER = ("finder", "F1", "precision", "recall", "F1, numeric", "documents leaking", "made up")
 NOT = (
@@ -21,16 +21,10 @@ NOT = (
 )
 
 
-def rate(value: Row) -> str:
-    """A rate with its 95 % interval where there is one."""
-    shown = f"{100 * value['value']:.1f} %"
-    return shown if value["low"] is None else f"{shown} [{100 * value['low']:.1f}, {100 * value['high']:.1f}]"
-
-
 def cells(row: Row) -> tuple[str, ...]:
     """One row of the table, in the order of `HEADER`."""
     names = ("f1", "precision", "recall", "numeric_f1", "document_leak", "hallucination")
-    return row["finder"], *(rate(row[name]) for name in names)
+    return row["finder"], *(rated(row[name]) for name in names)
 
 
 def table_lines(rows: Sequence[Row]) -> list[str]:

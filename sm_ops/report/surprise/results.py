@@ -16,9 +16,10 @@ from sm_ops.core.settings import Settings
 from sm_ops.evaluation.frontier import claims, pareto, points_of
 from sm_ops.masking.conditions import BASE, ORACLE, UNMASKED, trainings
 from sm_ops.metrics import clustered_rate, standard_error, wilson
+from sm_ops.report.costs import selecting
 from sm_ops.report.outputs import Outputs, stage_times
 from sm_ops.report.surprise.words import table_lines, verdict_lines
-from sm_ops.report.words import claim_lines
+from sm_ops.report.words import claim_lines, rule_name
 
 FORMAT = "results/1"
 SCORES = ("approx", "exact")
@@ -66,6 +67,7 @@ def load_results(run: Run, home: Path) -> Json:
         "curve": [_curve_point(name, own, budget) for name, own in cells.items() for budget in budgets],
         "canaries": list(_by_canary(cells, coverage)),
         **_calibration(outputs, run.config["masking"]["reference"], covered),
+        "separations": list(_separations(run, outputs)),
         "stages": stage_times(run, STAGES),
         "lora": _lora(run),
         "trainings": _trainings(run, masks),
@@ -255,6 +257,44 @@ def _calibration(outputs: Outputs, chosen: str, coverage: Json) -> Json:
             "gap": application["gap"],
         },
     }
+
+
+def _separations(run: Run, outputs: Outputs) -> Iterator[Json]:
+    """How well each reference's scores separate on validation, and the chosen one's on training records (section 5)."""
+    masking = run.config["masking"]
+    calibration = outputs.json("calibrate", "calibration.json")["references"]
+    application = outputs.json("mask", "application.json")
+    for name, validation in calibration.items():
+        told = name == masking["reference"] and "curve" in application  # runs of earlier versions kept none
+        sides = {"validation": validation, "application": application if told else None}
+        score = run.steps.get(f"score@{name}", {"seconds": 0.0, "numbers": {}})
+        yield {
+            "setting": run.config["data"]["dataset"],
+            "unit": "tokens",
+            "score": rule_name(masking),
+            "reference": name,
+            **{side: own and _separation(own) for side, own in sides.items()},
+            "attainable": {
+                "collateral": masking["acceptable_collateral"],
+                **{side: own and _value(own["acceptable"]["target_coverage"], None) for side, own in sides.items()},
+            },
+            "f1": {side: own and own.get("f1") for side, own in sides.items()},
+            "verdict": {name: validation["verdict"][name] for name in ("decision", "reason")},
+            **selecting(score["seconds"], score["numbers"].get("tokens")),
+        }
+
+
+def _separation(sample: Json) -> Json:
+    curve = sample["curve"]
+    return {
+        "auroc": _value(sample["auroc"], sample.get("auroc_interval")),
+        "roc": {"fpr": curve["collateral_rate"], "tpr": curve["target_coverage"]},
+    }
+
+
+def _value(value: float | None, interval: Sequence[float] | None) -> Json:
+    low, high = interval or (None, None)
+    return {"value": value, "low": low, "high": high}
 
 
 _TRAINING = (

@@ -139,8 +139,9 @@ class NGram:
             keys_by_level, self.levels, self._histories, strict=True
         ):
             history = keys // self.vocab_size
-            total, kinds = _look_up(histories, totals, history), _look_up(histories, types, history)
-            mixed = _look_up(known, counts, keys) + kinds * probability
+            total, kinds = _look_up(histories, history, totals, types)
+            (count,) = _look_up(known, keys, counts)
+            mixed = count + kinds * probability
             probability = np.where(total > 0, mixed / np.maximum(total + kinds, 1), probability)
         return np.log(probability)
 
@@ -184,12 +185,19 @@ def _keys(texts: Sequence[np.ndarray], order: int, base: int) -> Iterator[np.nda
         yield keys
 
 
-def _look_up(sorted_keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The values of `wanted` keys, 0 for unknown ones."""
+def _look_up(sorted_keys: np.ndarray, wanted: np.ndarray, *values: np.ndarray) -> list[np.ndarray]:
+    """Of each array of values, those of `wanted` keys, 0 for unknown ones.
+
+    Searching for rising keys is several times as fast as for any.
+    """
     if not len(sorted_keys):
-        return np.zeros(len(wanted), dtype=np.int64)
-    place = np.minimum(np.searchsorted(sorted_keys, wanted), len(sorted_keys) - 1)
-    return np.where(sorted_keys[place] == wanted, values[place], 0)
+        return [np.zeros(len(wanted), dtype=np.int64) for _ in values]
+    rising = np.argsort(wanted)
+    place = np.empty(len(wanted), np.int64)
+    place[rising] = np.searchsorted(sorted_keys, wanted[rising])
+    np.minimum(place, len(sorted_keys) - 1, out=place)
+    known = sorted_keys[place] == wanted
+    return [np.where(known, own[place], 0) for own in values]
 
 
 def _train_tokenizer(texts: Sequence[str], vocab_size: int) -> Any:

@@ -21,6 +21,11 @@ DATA = {
     "pii_mask": "masked.jsonl",
     "audit_data": "*.jsonl",
     "audit_prepare": "*.parquet",
+    "san_corpus": "*.jsonl",
+    "san_redact": "redacted.jsonl",
+    "rank_pairs": "*.jsonl",
+    "rewrite_data": "*.jsonl",
+    "rewrite_apply": "rewritten.jsonl",
 }
 """Stages that make data, and which of their outputs are: records, masks, training sets; neither models nor scores."""
 ENDING = ".dvc"

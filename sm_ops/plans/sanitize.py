@@ -1,0 +1,113 @@
+"""Sanitization's steps: a matrix of filters and folds, measured fold by fold, and one redaction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sm_ops.core.fetched import place
+from sm_ops.core.home import home_folder
+from sm_ops.core.registry import members
+from sm_ops.core.stage import Output, Step
+from sm_ops.plans.steps import make_step, outputs_of
+from sm_ops.sanitizing.rules import check_published
+from sm_ops.stages import SAN_CORPUS, SAN_FIT, SAN_LEVELS, SAN_MEASURE, SAN_REDACT, SAN_TUNE
+
+ABOUT = {"corpus": ("san_corpus", "corpus.json")}
+
+
+def folds_of(config: dict[str, Any]) -> list[str]:
+    """The names of the corpus's folds; `0` alone where it is not cut."""
+    return [str(number) for number in range(config["corpus"]["folds"] or 1)]
+
+
+def plan(config: dict[str, Any]) -> list[Step]:
+    """The steps of a run, each after those it reads. Raises `InputError` for an unknown published rule."""
+    folds = folds_of(config)
+    references = {name: _located(each) for name, each in config["references"].items()}
+    for name, each in config["filters"].items():
+        check_published(name, each["rule"])
+    names = (f"{side}-{fold}.jsonl" for fold in folds for side in ("validation", "records"))
+    outputs = tuple(Output(name, "restricted") for name in names)
+    families = Path(config["corpus"]["families"] or "")
+    file = ("corpus.families",) if families.suffix else ()  # elsewhere the name of a map that comes with the package
+    corpus = replace(SAN_CORPUS, outputs=SAN_CORPUS.outputs + outputs, places=SAN_CORPUS.places + file)
+    steps = [make_step(corpus, config, inputs={}, own={"readers": members("corpus")})]
+    for fold in folds:
+        steps += _fold(config, references, fold)
+    steps.append(make_step(SAN_REDACT, config, inputs=_redacted(config, folds)))
+    return steps
+
+
+def _fold(config: dict[str, Any], references: dict[str, dict[str, Any]], fold: str) -> list[Step]:
+    """The steps of one fold: what is fitted, the levels of every filter, and what they are worth."""
+    labelled = {"validation": ("san_corpus", f"validation-{fold}.jsonl")}
+    sides = labelled | {"records": ("san_corpus", f"records-{fold}.jsonl")}
+    public = outputs_of("san_corpus", "public.jsonl")
+    steps, levels = [], {}
+    fitted = {name for name, each in references.items() if _is_fitted(each)}
+    used = {each["reference"] for each in config["filters"].values()}
+    for name in sorted(fitted & used):
+        own = {"reference": references[name]}
+        steps.append(make_step(SAN_FIT, config, inputs=labelled | public, cell=(name, fold), own=own))
+    for name, each in config["filters"].items():
+        inputs = sides | ABOUT | _model(each["reference"], fitted, fold)
+        if each["detector"] in TRAINED and "model" not in each["settings"]:
+            own = {"filter": each}
+            steps.append(make_step(SAN_TUNE, config, inputs=labelled, cell=(name, fold), own=own))
+            inputs |= {"fitted": (f"san_tune@{name}-{fold}", "model")}
+        own = {
+            "name": name,
+            "filter": each,
+            "reference": references.get(each["reference"]),
+            "rules": {} if each["detector"] else members("rule"),
+            "windows": {} if each["detector"] else members("window"),
+        }
+        stage = replace(SAN_LEVELS, places=_places(own["reference"]))
+        steps.append(make_step(stage, config, inputs=inputs, cell=(name, fold), own=own))
+        for side in ("validation", "records"):
+            levels[f"levels/{name}/{side}"] = (steps[-1].name, f"{side}.parquet")
+    first = next((each["reference"] for each in config["filters"].values() if each["reference"]), None)
+    inputs = sides | ABOUT | levels | _model(first, fitted, fold)
+    measure = replace(SAN_MEASURE, places=_places(references[first] if first else None))
+    steps.append(
+        make_step(measure, config, inputs=inputs, cell=(fold,), own={"reference": references[first] if first else None})
+    )
+    return steps
+
+
+def _model(name: str | None, fitted: set[str], fold: str) -> dict[str, tuple[str, str]]:
+    return {"fitted": (f"san_fit@{name}-{fold}", "model")} if name in fitted else {}
+
+
+TRAINED = ("classifier",)
+"""Detectors that are trained on the validation side."""
+
+
+def _is_fitted(reference: dict[str, Any]) -> bool:
+    return reference["backend"] == "ngram" and reference["model"] is None
+
+
+def _places(reference: dict[str, Any] | None) -> tuple[str, ...]:
+    """A second score file is a place; elsewhere `violating` is a prompt."""
+    if reference is None:
+        return ()
+    return ("reference.model", *(("reference.violating",) if reference["backend"] == "file" else ()))
+
+
+def _located(reference: dict[str, Any]) -> dict[str, Any]:
+    """The reference with the folder of a fetched model instead of its hub name."""
+    name, pinned = reference["model"], reference["revision"] is not None
+    return reference if name is None or pinned else {**reference, "model": place(name, home_folder())}
+
+
+def _redacted(config: dict[str, Any], folds: list[str]) -> dict[str, tuple[str, str]]:
+    """What the redaction reads of each fold: its records, its measures, and the levels of all filters."""
+    inputs = {}
+    for fold in folds:
+        inputs[f"records/{fold}"] = ("san_corpus", f"records-{fold}.jsonl")
+        inputs[f"measures/{fold}"] = (f"san_measure@{fold}", "measures.json")
+        for name in config["filters"]:
+            inputs[f"levels/{fold}/{name}"] = (f"san_levels@{name}-{fold}", "records.parquet")
+    return inputs

@@ -1,0 +1,1 @@
+"""The suitability page: how well scores separate in each setting that a home's runs measured (paper, section 5)."""
