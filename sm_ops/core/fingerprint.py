@@ -158,9 +158,10 @@ def _version(library: str) -> str:
 
 
 def _at(settings: dict[str, Any], dotted: str) -> Any:
+    """The setting, or None where a section on the way is null."""
     value: Any = settings
     for part in dotted.split("."):
-        value = value[part]
+        value = None if value is None else value[part]
     return value
 
 
