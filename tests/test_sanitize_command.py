@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from calling import call_cli
@@ -139,6 +140,7 @@ def test_where_no_filter_is_suitable_the_reason_comes_out_and_no_text(tmp_path):
         (["--validation", "r.jsonl", "--records", "r.jsonl", "--filter", "presidio"], "use: there is no filter"),
         (["--validation", "r.jsonl", "--records", "r.jsonl", "--acceptable", "2"], "acceptable_collateral"),
         (["--validation", "r.jsonl", "--records", "r.jsonl", "--corpus", "tabb"], "the nearest is tab"),
+        (["--validation", "r.jsonl", "--records", "r.jsonl", "--contrast"], "an n-gram is not"),
     ],
 )
 def test_a_command_that_cannot_work_says_so_at_once(words, told, tmp_path, monkeypatch, capsys):
@@ -150,3 +152,27 @@ def test_a_command_that_cannot_work_says_so_at_once(words, told, tmp_path, monke
     assert told in found.stderr
     assert "Traceback" not in found.stderr
     assert not (tmp_path / "home" / "runs").exists()
+
+
+@pytest.mark.slow
+def test_a_model_that_is_told_to_keep_and_to_remove_is_one_more_filter(tmp_path):
+    """Neither instruction means a thing to a model without training: its contrast separates nothing."""
+    from sm_ops.training import models, tiny
+
+    tokenizer = tiny.train_tokenizer(LINES * 20, 400, tmp_path / "model")
+    shape = SimpleNamespace(layers=1, width=16, heads=2)
+    models.save(tiny.new_model(shape, len(tokenizer), 512, tokenizer.bos_token_id, seed=0), tmp_path / "model")
+    validation = write(tmp_path / "v.jsonl", contexts(range(4), 1))
+    records = write(tmp_path / "r.jsonl", contexts(range(4, 8), 2))
+    words = ["sanitize", "--validation", str(validation), "--records", str(records), "--reference", "model"]
+    found = run_cli(*words, "--contrast", "--out", "out", "--json", home=tmp_path / "home")
+    assert found.returncode == 0, found.stderr
+    told, measured = json.loads(found.stdout), json.loads((tmp_path / "out" / "measures.json").read_text())
+    assert measured["filters"].keys() == {"surprise", "contrast", "regex"}
+    assert [(each["surprise"], each["other"]) for each in measured["combinations"]] == [
+        ("surprise", "regex"), ("contrast", "regex")
+    ]  # fmt: skip
+    contrast = measured["filters"]["contrast"]["validation"]
+    assert 0.2 < contrast["auroc"]["value"] < 0.8
+    assert contrast["roc"] != measured["filters"]["surprise"]["validation"]["roc"]
+    assert told["choice"]["filter"] is None

@@ -16,7 +16,7 @@ from sm_ops.cli.options import Jobs, Json, Set, home_with_servers
 app = typer.Typer()
 
 NAME = "sanitize"
-SURPRISE = "surprise"
+SURPRISE, CONTRAST = "surprise", "contrast"
 REDACTED = "redacted.jsonl"
 
 
@@ -35,6 +35,9 @@ def sanitize(
     reference: Annotated[
         str, typer.Option(help="ngram (fitted on the spot), or the folder or hub name of a causal model.")
     ] = "ngram",
+    contrast: Annotated[
+        bool, typer.Option("--contrast", help="One more filter: the contrast of two instructions to a causal model.")
+    ] = False,
     detectors: Annotated[
         list[str] | None,
         typer.Option("--detector", help="A filter beside surprise (again: one more); default: regex.", metavar="NAME"),
@@ -66,7 +69,7 @@ def sanitize(
         "acceptable_collateral": acceptable,
         "coverage": coverage,
         "use": filter_,
-        **_filters(reference, ["regex"] if detectors is None else detectors),
+        **_filters(reference, contrast, ["regex"] if detectors is None else detectors),
     }
     resolved = resolve(built(values, "sm-ops sanitize", overrides))
     home = home_with_servers()
@@ -85,14 +88,25 @@ def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
 
 
-def _filters(reference: str, detectors: list[str]) -> dict[str, Any]:
+def _filters(reference: str, contrast: bool, detectors: list[str]) -> dict[str, Any]:
     """References, filters and combinations: surprise beside each detector, alone and together with it."""
     from sm_ops.core.config.sanitize import NGRAM
+    from sm_ops.core.errors import InputError
+    from sm_ops.masking import published
 
-    own = {"ngram": NGRAM["ngram"].model_dump()} if reference == "ngram" else {"model": {"model": reference}}
-    filters = {SURPRISE: {"kind": SURPRISE, "reference": next(iter(own))}}
+    fitted = reference == "ngram"
+    if contrast and fitted:
+        hint = "--contrast puts two instructions to a causal model, which an n-gram is not; name one with --reference."
+        raise InputError("no-instructions", hint)
+    references = {"ngram": NGRAM["ngram"].model_dump()} if fitted else {"model": {"model": reference}}
+    scores = {SURPRISE: next(iter(references))}
+    if contrast:
+        scores[CONTRAST] = "instructed"
+        references["instructed"] = {"model": reference, **published.CONTRAST}
+    filters = {name: {"kind": "surprise", "reference": own} for name, own in scores.items()}
     filters |= {name: {"kind": "detector", "detector": name} for name in detectors}
-    return {"references": own, "filters": filters, "combinations": [[SURPRISE, name] for name in detectors]}
+    combinations = [[score, name] for score in scores for name in detectors]
+    return {"references": references, "filters": filters, "combinations": combinations}
 
 
 def _export(run: Any, home: Path, out: Path) -> list[Path]:

@@ -21,7 +21,8 @@ RULES: dict[str, dict[str, Any]] = {
 """`piibench_contrast` is for the contrast of two prompts, the others for one score; see `Rule` in core/config."""
 
 CONTRAST = {
-    "compliant": "Remove every miscellaneous identifying or sensitive named entity. Preserve unrelated content.",
-    "violating": "Retain every miscellaneous identifying or sensitive named entity. Preserve unrelated content.",
+    "prompt": "Remove every miscellaneous identifying or sensitive named entity. Preserve unrelated content.\n",
+    "violating": "Retain every miscellaneous identifying or sensitive named entity. Preserve unrelated content.\n",
 }
-"""One pair of instructions for all records, without gold categories (paper D.4)."""
+"""The compliant prompt and the violating one, as settings of a reference: one pair for all records, without gold
+categories (paper D.4)."""
