@@ -120,6 +120,6 @@ def test_without_labels_validation_is_told(tmp_path: Path, capsys: pytest.Captur
     out = capsys.readouterr().out
     assert "rates of characters on the validation side" in out
     assert "choice: No filter is suitable, so nothing is redacted." in out
-    assert "redacted: nothing, as no filter was taken." in out
+    assert "redacted: nothing, as no filter is to be taken;" in out
     [found] = results["separations"]
     assert (found["setting"], found["application"]) == ("creddata", None)

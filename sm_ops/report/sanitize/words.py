@@ -77,7 +77,7 @@ def chosen(choice: Json) -> str:
 def redacted(redaction: Json) -> str:
     """What the redaction removed, in counts."""
     if not redaction["records"]:
-        return "nothing, as no filter was taken."
+        return "nothing, as no filter is to be taken; one that you name (use, --filter) cleans all the same."
     removed, characters = redaction["characters"]["removed"], redaction["characters"]["all"]
     share = percent(removed / characters if characters else None)
     return (
