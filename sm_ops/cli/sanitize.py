@@ -69,7 +69,7 @@ def sanitize(
         "acceptable_collateral": acceptable,
         "coverage": coverage,
         "use": filter_,
-        **_filters(reference, contrast, ["regex"] if detectors is None else detectors),
+        **_filters(reference, contrast, list(dict.fromkeys(["regex"] if detectors is None else detectors))),
     }
     resolved = resolve(built(values, "sm-ops sanitize", overrides))
     home = home_with_servers()

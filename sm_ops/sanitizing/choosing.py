@@ -91,8 +91,7 @@ def choice(measured: Mapping[str, Json], verdicts: Mapping[str, Json], plan: Pla
             raise InputError(
                 "unknown-filter", f"There is no filter {plan.use!r} to redact with; {did_you_mean(plan.use, measured)}."
             )
-        tau = _threshold(measured[plan.use], verdicts[plan.use])
-        return {"filter": plan.use, "tau": tau, **verdicts[plan.use]}
+        return {"filter": plan.use, "tau": _threshold(measured[plan.use]), **verdicts[plan.use]}
     suitable = [name for name, own in verdicts.items() if own["decision"] == SUITABLE]
     if not suitable:
         said = "; ".join(f"{name} is {own['decision']}" for name, own in verdicts.items())
@@ -104,12 +103,13 @@ def choice(measured: Mapping[str, Json], verdicts: Mapping[str, Json], plan: Pla
     best = max(suitable, key=lambda name: measured[name]["validation"]["operating"]["f1"]["value"])
     beaten = "" if len(suitable) == 1 else f" Its F1 there is the largest of {len(suitable)} suitable filters."
     reason = f"{best}: {verdicts[best]['reason']}{beaten}"
-    return {"filter": best, "tau": _threshold(measured[best], verdicts[best]), **_said(SUITABLE, reason)}
+    return {"filter": best, "tau": _threshold(measured[best]), **_said(SUITABLE, reason)}
 
 
-def _threshold(measured: Json, judged: Json) -> float | None:
-    """The operating threshold of a suitable filter; the one of its own figures where the plan insists on another."""
-    return measured["validation"]["operating"]["tau"] if judged["decision"] == SUITABLE else measured["tau"]
+def _threshold(measured: Json) -> float | None:
+    """The operating threshold (choice S-1); a filter that no threshold lets cover enough keeps its own figures'."""
+    operating = measured["validation"]["operating"]
+    return operating["tau"] if operating else measured["tau"]
 
 
 def _said(decision: str, reason: str) -> Json:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sm_ops.calibration.thresholds import at_max_f1, at_recall, at_threshold, within
+from sm_ops.core.errors import InputError
 from sm_ops.sanitizing import measures
 from sm_ops.sanitizing.choosing import choice, verdict
 from sm_ops.sanitizing.combinations import Pair, combined
@@ -29,10 +30,12 @@ FORMAT = "sanitizing/1"
 def measure(validation: Side, application: Side | None, filters: Sequence[Filter], plan: Plan) -> Json:
     """Judge every filter and combination on validation, and on the application side where that is labelled.
 
-    Raises `InputError` for a regime or a filter to redact with that there is not, for a category without a family, and
-    for thresholds on tokens that are unknown.
+    Raises `InputError` for a regime or a filter to redact with that there is not, for a category without a family, for
+    thresholds on tokens that are unknown, and for a key of the records' meta that none has.
     """
     sides = {"validation": validation} | ({"application": application} if application else {})
+    if plan.by and not any(any(side.values(plan.by)) for side in sides.values()):
+        raise InputError("no-value", f"by: no record has a word or a whole number under meta.{plan.by}; check the key.")
     units = {name: own.units(plan.unit) for name, own in sides.items()}
     found: dict[str, Json] = {}
     for one in filters:

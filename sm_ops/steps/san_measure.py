@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sm_ops.core import fs
+from sm_ops.core.errors import InputError
 from sm_ops.data.records import read_records
 from sm_ops.sanitizing.levels import Filter
 from sm_ops.sanitizing.measuring import measure
@@ -25,6 +26,9 @@ def run(settings: Settings, context: Context) -> Numbers:
     Tokens are those of the reference of the first scorer (fitted: to the whole validation side), where there is one.
     """
     corpus = fs.read_json(context.inputs["corpus"])
+    if settings.regimes and not corpus["regimes"]:
+        hint = f"regimes are parts of a corpus that has some, and {corpus['corpus']} has none; leave them out."
+        raise InputError("no-regimes", hint)
     plain = settings.plain()
     reference = plain.pop("reference")
     tokenizer = None if reference is None else reference_of(settings.reference, context, APPLICATION).tokenizer

@@ -152,14 +152,19 @@ def corpus(labelled: bool, setting: str | None) -> dict[str, Any]:
             "records-0": counts | {"categories": {"Token": 9}, "anchors": {"Token": {"true": 9, "false": 3}}},
             "validation-0": counts | {"categories": {"Token": 11}, "anchors": None},
         },
-        "overlap": {"0": {"groups": 0, "equal_texts": 2, "near_duplicates": 3, "threshold": 0.8}},
+        "overlap": {
+            "0": {
+                "records": 40, "groups": 0, "records_of_shared_groups": 0, "equal_texts": 2, "near_duplicates": 3,
+                "threshold": 0.8,
+            }
+        },
     }
 
 
 def redaction(records: int) -> dict[str, Any]:
     return {
         "placeholder": "[REMOVED]", "records": records, "changed": records // 2, "intervals": 5 * records,
-        "characters": {"removed": 25 * records, "all": 100 * records},
+        "characters": {"removed": 25 * records, "all": 100 * records}, "unwritten": 40 - records,
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import fake_sanitize
 import pytest
 from test_html import parsed, svgs
 
+from sm_ops.report.sanitize.answer import answer
 from sm_ops.report.sanitize.html import write_report
 from sm_ops.report.sanitize.results import load_results, print_table
 
@@ -123,3 +124,15 @@ def test_without_labels_validation_is_told(tmp_path: Path, capsys: pytest.Captur
     assert "redacted: nothing, as no filter is to be taken;" in out
     [found] = results["separations"]
     assert (found["setting"], found["application"]) == ("creddata", None)
+
+
+def test_what_both_sides_share_is_told_where_the_numbers_are(labelled: SimpleNamespace, capsys) -> None:
+    results = load_results(labelled.run, labelled.home)
+    results["corpus"]["overlap"]["0"] |= {"groups": 3, "records_of_shared_groups": 17}
+    print_table(results)
+    out = " ".join(capsys.readouterr().out.split())
+    assert "overlap: The two sides share 3 groups with 17 of 40 records to be cleaned; the texts of 2" in out
+    assert answer(results)["overlap"]["0"]["groups"] == 3
+    results["corpus"]["overlap"]["0"] |= {"groups": 0, "equal_texts": 0, "near_duplicates": 0}
+    print_table(results)
+    assert "overlap" not in capsys.readouterr().out

@@ -94,6 +94,17 @@ def test_a_costly_filter_redacts_only_by_name():
     assert (named["filter"], named["tau"], named["decision"]) == ("surprise", 3.0, "costly")
 
 
+def test_a_costly_filter_that_is_named_redacts_where_it_covers_what_was_asked_for():
+    own = corpus({0: 5.0, 20: 1.0}, [(50, 80, 2.0)])  # the largest F1 is at 5.0, where it covers half
+    found = measure(own, own, [SURPRISE], Plan(coverage=0.9, acceptable_collateral=0.1, use="surprise"))["choice"]
+    assert (found["tau"], found["decision"], found["validation"]["tpr"]["value"]) == (1.0, "costly", 1.0)
+
+
+def test_a_key_that_no_record_has_is_refused():
+    with pytest.raises(InputError, match="the key"):
+        measure(GOOD, GOOD, [SURPRISE], Plan(by="attack"))
+
+
 @pytest.mark.parametrize("level", [1.0, 9.0])  # the keys are missed there, or found at too high a price
 def test_what_the_application_side_contradicts_is_unconfirmed(level):
     elsewhere = corpus({0: level, 20: level}, [(40, 100, 9.0)])

@@ -71,6 +71,15 @@ def test_where_no_filter_is_to_be_taken_no_text_is_written(tmp_path):
     assert records == []
     assert numbers["records"] == 0
     assert told["choices"]["0"]["filter"] is None
+    assert told["unwritten"] == 1
+
+
+def test_records_that_no_fold_cleans_are_counted(tmp_path):
+    """One fold has no filter to take: of its two records one is cleaned by the other fold."""
+    one, two, three = (Record(name, text="abcd") for name in "abc")
+    nothing: list = [[], []]
+    _, told, records = redacted(tmp_path, ([one, two], None, 0.0, nothing), ([two, three], "one", 1.0, nothing))
+    assert ([record.id for record in records], told["unwritten"]) == (["b", "c"], 1)
 
 
 def test_a_record_of_several_folds_is_cleaned_once_by_the_first(tmp_path):

@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Rate = Annotated[float, Field(gt=0, le=1)]
+Usd = Annotated[float, Field(ge=0, le=1e6)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=60)]
 Device = Literal["auto", "cpu", "cuda"]
 Dtype = Literal["auto", "float32", "bfloat16"]

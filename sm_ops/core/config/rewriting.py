@@ -7,11 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from sm_ops.core.config.base import Count, Name, Positive, Rate, Section, no_repetition
+from sm_ops.core.config.base import Count, Name, Positive, Rate, Section, Usd, no_repetition
 from sm_ops.core.config.surprise import Reference
 from sm_ops.core.registry import did_you_mean, members
-
-Price = Annotated[float, Field(ge=0)]
 
 
 class Texts(Section):
@@ -118,9 +116,9 @@ class Calls(Section):
 class Prices(Section):
     """US dollars a million tokens (paper F.4)."""
 
-    input: Price = 5.0
-    cached: Price = 0.5
-    output: Price = 30.0
+    input: Usd = 5.0
+    cached: Usd = 0.5
+    output: Usd = 30.0
 
 
 class Endpoint(Section):
@@ -174,7 +172,7 @@ class RewritingPipeline(Section):
     selectors: dict[Name, Selector] = SELECTORS
     conditions: dict[Name, Condition] = Field(min_length=1)
     endpoints: Endpoints = Endpoints()
-    machine_usd_per_hour: Price = Field(default=5.0, description="of the machine that runs selectors (paper: an H200)")
+    machine_usd_per_hour: Usd = Field(default=5.0, description="of the machine that runs selectors (paper: an H200)")
 
     @model_validator(mode="after")
     def _names_are_known(self) -> RewritingPipeline:

@@ -6,13 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from sm_ops.core.config.base import Count, Name, Positive, Rate, Section, no_repetition
+from sm_ops.core.config.base import Count, Name, Positive, Rate, Section, Usd, no_repetition
 from sm_ops.core.config.sentences import sentences
 from sm_ops.core.config.surprise import Reference, Release, Rule
 from sm_ops.core.registry import did_you_mean, members
 
 DETECTOR = "detector"
-Price = Annotated[float, Field(ge=0)]
 
 
 class SanitizedCorpus(Section):
@@ -90,10 +89,10 @@ class Filter(Section):
 class Prices(Section):
     """USD, for the cost per million tokens of the source (paper F.4); the defaults are the paper's."""
 
-    machine_hour: Price = Field(default=5.0, description="of the machine on which a filter runs")
-    input: Price = Field(default=5.0, description="of a million tokens that a rewriter reads")
-    cached: Price = Field(default=0.5, description="of a million tokens that it has cached")
-    output: Price = Field(default=30.0, description="of a million tokens that it writes")
+    machine_hour: Usd = Field(default=5.0, description="of the machine on which a filter runs")
+    input: Usd = Field(default=5.0, description="of a million tokens that a rewriter reads")
+    cached: Usd = Field(default=0.5, description="of a million tokens that it has cached")
+    output: Usd = Field(default=30.0, description="of a million tokens that it writes")
 
 
 NGRAM = {"ngram": Reference(backend="ngram", order=4, vocab_size=512)}

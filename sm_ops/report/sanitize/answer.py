@@ -24,6 +24,7 @@ def answer(results: Json) -> Json:
         **{side: _short(surprise[side]) for side in SIDES},
         "verdict": surprise["verdict"],
         "filters": filters,
+        "overlap": results["corpus"]["overlap"],
         "choice": {name: results["choice"][name] for name in ("filter", "tau", "decision", "reason")},
         "run": results["run"]["id"],
     }

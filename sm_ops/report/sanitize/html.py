@@ -15,7 +15,7 @@ from sm_ops.report.sanitize.elsewhere import by_category, over_folds, regimes
 from sm_ops.report.sanitize.plots import curves_svg
 from sm_ops.report.sanitize.results import load_results
 from sm_ops.report.sanitize.together import combinations, masks
-from sm_ops.report.sanitize.words import HEADER, LIMITS, RATES, SIDES, cells, chosen, rates, redacted, side_of
+from sm_ops.report.sanitize.words import HEADER, LIMITS, RATES, SIDES, cells, chosen, rates, redacted, shared, side_of
 from sm_ops.report.words import DASH, count, decimal, percent, rated
 
 Json = dict[str, Any]
@@ -70,6 +70,7 @@ def _choice(results: Json) -> str:
     choice = results["choice"]
     good = choice["filter"] is not None and choice["decision"] == "suitable"
     parts = [
+        *map(remark, shared(results)),
         f'<p><span class="{"holds" if good else "fails"}">{escape(chosen(choice))}</span></p>',
         *_removed_and_missed(results),
         f"<p><strong>Redacted:</strong> {escape(redacted(results['redaction']))}</p>",

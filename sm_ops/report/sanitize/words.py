@@ -54,6 +54,8 @@ def table_lines(results: Json) -> Iterator[str]:
     sides, side = results["corpus"]["sides"], side_of(results)
     counts = ", ".join(f"{name.rpartition('-')[0]} {_sized(each)}" for name, each in sides.items() if _first(name))
     yield from paragraph(f"corpus: {results['corpus']['corpus']}; {counts}")
+    for sentence in shared(results):
+        yield from paragraph(f"overlap: {sentence}")
     yield f"rates of {results['asked']['unit']} on the {side} side, at each filter's threshold:"
     yield from text_table(HEADER, [cells(row, side) for row in results["rows"] if row["fold"] == "0"])
 
@@ -80,10 +82,29 @@ def redacted(redaction: Json) -> str:
         return "nothing, as no filter is to be taken; one that you name (use, --filter) cleans all the same."
     removed, characters = redaction["characters"]["removed"], redaction["characters"]["all"]
     share = percent(removed / characters if characters else None)
-    return (
+    said = (
         f"{count(redaction['intervals'])} intervals in {count(redaction['changed'])} of {count(redaction['records'])} "
         f"records, {count(removed)} characters ({share}), every labelled span among them."
     )
+    missing = redaction["unwritten"]
+    return said + f" {count(missing)} others are not written: their fold has no filter to take." * bool(missing)
+
+
+def shared(results: Json) -> list[str]:
+    """What the two sides of each fold have in common, where that is anything: figures there are flattered by it."""
+    return [
+        f"The two sides{fold} share {count(own['groups'])} groups with {count(own['records_of_shared_groups'])} of "
+        f"{count(own['records'])} records to be cleaned; the texts of {count(own['equal_texts'])} stand on both, those "
+        f"of {count(own['near_duplicates'])} nearly so. What was fitted or chosen on a text knows it: such records say "
+        "nothing of new ones."
+        for fold, own in _overlaps(results["corpus"]["overlap"])
+    ]
+
+
+def _overlaps(overlaps: Json) -> Iterator[tuple[str, Json]]:
+    for fold, own in overlaps.items():
+        if own["groups"] or own["equal_texts"] or own["near_duplicates"]:
+            yield (f" of fold {fold}" if len(overlaps) > 1 else ""), own
 
 
 def _first(name: str) -> bool:
