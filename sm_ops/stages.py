@@ -378,7 +378,11 @@ SAN_REDACT = Stage(
     name="san_redact",
     version=1,
     function="sm_ops.steps.san_redact:run",
-    outputs=REDACT.outputs,
+    outputs=(
+        Output("redacted.jsonl", "restricted"),  # as clean as the filter is; a release's checks let it out
+        Output("redaction.json", "internal"),
+        Output("places.jsonl", "restricted"),
+    ),
     key="intervals",
 )
 RANK_PAIRS = Stage(

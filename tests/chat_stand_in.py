@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 Script = Callable[[dict, int], object]
-"""From a request's body and its number: a text, a whole answer, bytes, a status, or a status and headers."""
+"""From a request's body and its number: a text, a whole answer, bytes, a status, a status and headers, or an iterator
+of bytes, each sent as it comes."""
 
 
 @contextmanager
@@ -36,14 +37,15 @@ def answering(script: Script, port: int = 0):
                 status, headers = given
             elif isinstance(given, bytes):
                 content = given
-            else:
+            elif not isinstance(given, Iterator):
                 content = json.dumps(given if isinstance(given, dict) else chat(str(given))).encode()
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
             with suppress(BrokenPipeError, ConnectionResetError):
-                self.wfile.write(content)
+                for piece in given if isinstance(given, Iterator) else [content]:
+                    self.wfile.write(piece)
 
         def log_message(self, *_):
             pass

@@ -87,6 +87,8 @@ def test_nobody_reads_a_value_in_what_is_printed_or_written_beside_the_corpus(do
     printed = [found.stdout, found.stderr]
     printed += [path.read_text() for path in (folder / "out").iterdir() if path.name != "redacted.jsonl"]
     assert not any(row["value"] in text for row in rows for text in printed)
+    (restricted,) = (folder / "home").rglob("redacted.jsonl")  # as clean as the filter, so not for everybody
+    assert restricted.relative_to(folder / "home").parts[0] == "restricted"
 
 
 def test_the_cleaned_corpus_is_handed_to_a_release(done, monkeypatch, capsys):

@@ -136,5 +136,16 @@ def _export(run: Any, home: Path, out: Path) -> list[Path]:
         hint = f"{out / REDACTED} is of an earlier run, and by this one no filter is to be taken; remove that file."
         raise InputError("stale-redaction", hint)
     for name, source in copies.items():
-        shutil.copyfile(source, out / name)
+        _copy(source, out / name)
     return [out / name for name in copies]
+
+
+def _copy(source: Path, path: Path) -> None:
+    """Copy a file, whole or not at all; what goes wrong names where it was to be."""
+    from sm_ops.core.fs import replacing
+
+    try:
+        with replacing(path) as unfinished, source.open("rb") as known, unfinished.open("wb") as copy:
+            shutil.copyfileobj(known, copy)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None

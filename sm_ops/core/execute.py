@@ -72,25 +72,25 @@ def _execute(
         if record := store.find(step.stage.name, print_):
             return Outcome(record, found=True)
         reasons = why_again(step, identity, store)
-        workspace = store.workspace(step, print_)
-        context = Context(
-            inputs={n: store.output_path(upstream[s], o) for n, (s, o) in step.inputs.items()},
-            outputs={output.key: workspace.path(output) for output in step.stage.outputs},
-            scratch=workspace.scratch,
-            progress=progress,
-        )
-        function = step.stage.load()  # importing libraries is not the step's own time
-        started = time.monotonic()
-        numbers = function(Settings(step.settings), context)
-        record = Record(
-            step=step.name,
-            stage=step.stage.name,
-            fingerprint=print_,
-            payload=identity,
-            outputs={o.name: store.describe(o, workspace.path(o)) for o in step.stage.outputs},
-            numbers=numbers,
-            seconds=round(time.monotonic() - started, 3),
-            finished=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        )
-        store.commit(step, record, workspace)
+        with store.workspace(step, print_) as workspace:
+            context = Context(
+                inputs={n: store.output_path(upstream[s], o) for n, (s, o) in step.inputs.items()},
+                outputs={output.key: workspace.path(output) for output in step.stage.outputs},
+                scratch=workspace.scratch,
+                progress=progress,
+            )
+            function = step.stage.load()  # importing libraries is not the step's own time
+            started = time.monotonic()
+            numbers = function(Settings(step.settings), context)
+            record = Record(
+                step=step.name,
+                stage=step.stage.name,
+                fingerprint=print_,
+                payload=identity,
+                outputs={o.name: store.describe(o, workspace.path(o)) for o in step.stage.outputs},
+                numbers=numbers,
+                seconds=round(time.monotonic() - started, 3),
+                finished=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            )
+            store.commit(step, record, workspace)
         return Outcome(record, found=False, reasons=reasons)

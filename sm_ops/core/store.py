@@ -144,8 +144,12 @@ class Store:
                 holder.unlink()
             lock.release()
 
-    def workspace(self, step: Step, fingerprint: str) -> Workspace:
-        """Fresh folders for a step's outputs; the caller holds the lock, so leftovers are of the dead."""
+    @contextmanager
+    def workspace(self, step: Step, fingerprint: str) -> Iterator[Workspace]:
+        """Fresh folders for a step's outputs; the caller holds the lock, so leftovers are of the dead.
+
+        What is not committed is removed in the end; only the scratch folder stays for another try.
+        """
         name = f"{step.stage.name}-{fingerprint[:16]}"
         fs.private_folder(self.restricted)
         workspace = Workspace(
@@ -157,7 +161,11 @@ class Store:
             _remove(folder)
             folder.mkdir(parents=True)
         workspace.scratch.mkdir(parents=True, exist_ok=True)
-        return workspace
+        try:
+            yield workspace
+        finally:
+            for folder in (workspace.internal, workspace.restricted):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def commit(self, step: Step, record: Record, workspace: Workspace) -> None:
         """Publish a finished step: a damaged predecessor's record goes first, the new record comes last."""

@@ -36,7 +36,7 @@ def plan(config: dict[str, Any]) -> list[Step]:
     steps = [make_step(corpus, config, inputs={}, own={"readers": members("corpus")})]
     for fold in folds:
         steps += _fold(config, references, fold)
-    steps.append(make_step(SAN_REDACT, config, inputs=_redacted(config, folds)))
+    steps.append(make_step(SAN_REDACT, config, inputs=ABOUT | _redacted(config, folds)))
     return steps
 
 

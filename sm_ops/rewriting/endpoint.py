@@ -23,7 +23,10 @@ from sm_ops.core.settings import Settings
 
 PASSING = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 """Statuses of a service that is busy or restarting: the same call may go well later."""
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 LONGEST_PAUSE = 60.0
+LARGEST = 8 << 20
+"""Bytes of an answer that are read; the longest text that a chat gives is a small part of it."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 Messages = list[dict[str, str]]
@@ -84,7 +87,7 @@ class Endpoint:
         request = Request(f"{self.address}/chat/completions", json.dumps(body).encode(), headers)
         try:
             with self._opener.open(request, timeout=self._calls.timeout) as response:
-                return json.load(response)
+                return json.loads(self._whole(response))
         except HTTPError as error:
             if error.code in PASSING:
                 raise _Passing(f"answered with status {error.code}", _asked_to_wait(error.headers)) from None
@@ -97,6 +100,17 @@ class Endpoint:
             raise _Passing(reason) from None
         except (ValueError, RecursionError):
             raise self._wrong("is no JSON") from None
+
+    def _whole(self, response: Any) -> bytes:
+        """The body, read within the time of one call and within bounds, however slowly it trickles."""
+        end, body = time.monotonic() + self._calls.timeout, b""
+        while piece := response.read1(1 << 16):
+            body += piece
+            if len(body) > LARGEST:
+                raise self._wrong(f"has more than {LARGEST >> 20} MiB")
+            if time.monotonic() > end:
+                raise TimeoutError
+        return body
 
     def _read(self, answer: Any) -> Answer:
         try:
@@ -125,6 +139,10 @@ class Endpoint:
             raise InputError(
                 "no-key", f"The environment variable {name} holds no key for the {self.role}; set it, and nothing else."
             )
+        if not (key.isascii() and key.isprintable()):
+            raise InputError(
+                "bad-key", f"The key in {name} holds a line end or a character that no header can; set the key alone."
+            )
         parts = urlsplit(self.address)
         if parts.scheme == "http" and parts.hostname not in LOOPBACK:
             raise InputError(
@@ -140,6 +158,11 @@ class Endpoint:
         )
 
     def _refused(self, status: int) -> str:
+        if status in REDIRECTS:
+            return (
+                f"The {self.role}'s endpoint leads to another address (status {status}), which is not followed: texts "
+                f"go to no address that the config does not name; name that one as endpoints.{self.role}.url."
+            )
         advice = {
             401: "check the key",
             403: "check the key and what it may do",

@@ -36,6 +36,7 @@ def run(settings: Settings, context: Context) -> Numbers:
         "corpus": corpus.name,
         "setting": corpus.setting,
         "rule": corpus.rule,
+        "divided": given.folds is not None,
         "labelled": all(tally.categories for tally in cleaned),
         "sides": {name: tally.told for name, tally in tallies.items()},
         "overlap": overlaps,

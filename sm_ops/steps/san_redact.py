@@ -27,8 +27,8 @@ def run(settings: Settings, context: Context) -> Numbers:
     """Write the redacted records, of which id and text alone are kept; what was removed where; counts of it.
 
     Of a corpus that is cut several times a record is cleaned by what the first fold chose that has it on its
-    application side. Where a fold has no filter to take, nothing is written of it (`unwritten` counts): text that
-    nobody cleaned is not for the public.
+    application side. Where a fold has no filter to take, nothing is written of it: text that nobody cleaned is not for
+    the public. `unwritten` counts what no fold cleans.
     """
     choices = {
         key.partition("/")[2]: fs.read_json(path)["choice"]
@@ -36,15 +36,13 @@ def run(settings: Settings, context: Context) -> Numbers:
         if key.startswith("measures/")
     }
     counts, alone = Counts(), Counts()
-    seen: set[str] = set()
     with context.outputs["places"].open("w", encoding="utf-8") as places:
 
         def redacted() -> Iterator[Record]:
             cleaned: set[str] = set()
             for fold, choice in choices.items():
                 for record, masked in _masked(fold, choice, context):
-                    seen.add(record.id)
-                    if masked is None or record.id in cleaned:
+                    if record.id in cleaned:
                         continue
                     cleaned.add(record.id)
                     removed = union(record, masked)
@@ -59,7 +57,7 @@ def run(settings: Settings, context: Context) -> Numbers:
         "point": None,
         "choices": {fold: {name: choice[name] for name in CHOICE} for fold, choice in choices.items()},
         **counts.told(),
-        "unwritten": len(seen) - counts.records,
+        "unwritten": _records(fs.read_json(context.inputs["corpus"])) - counts.records,
         "spans_by_point": alone.coverage,
     }
     fs.write_json(context.outputs["redaction"], told)
@@ -72,13 +70,17 @@ def run(settings: Settings, context: Context) -> Numbers:
     }
 
 
-def _masked(fold: str, choice: dict[str, Any], context: Context) -> Iterator[tuple[Record, list[Interval] | None]]:
-    """The records of a fold with what the chosen filter masks of each; None where there is none."""
-    records = read_records(context.inputs[f"records/{fold}"])
+def _records(corpus: dict[str, Any]) -> int:
+    """How many records there are to clean: of a corpus that is cut into folds all of both halves."""
+    halves = ("records-0", "validation-0") if corpus["divided"] else ("records-0",)
+    return sum(corpus["sides"][name]["records"] for name in halves)
+
+
+def _masked(fold: str, choice: dict[str, Any], context: Context) -> Iterator[tuple[Record, list[Interval]]]:
+    """The records of a fold with what the chosen filter masks of each."""
     if choice["filter"] is None:
-        yield from ((record, None) for record in records)
         return
     rows = levels.read(context.inputs[f"levels/{fold}/{choice['filter']}"])
-    for record, row in zip(records, rows, strict=True):
+    for record, row in zip(read_records(context.inputs[f"records/{fold}"]), rows, strict=True):
         profile = Profile.of(len(record.content), row.starts, row.ends, row.levels)
         yield record, [] if choice["tau"] is None else profile.masked(choice["tau"])

@@ -68,6 +68,7 @@ def test_the_scratch_folder_outlives_a_failure_and_ends_with_success(tmp_path):
     with pytest.raises(BugError):
         make(store, step("refuse"))
     (scratch,) = (tmp_path / "restricted" / ".scratch").iterdir()
+    assert [list((tmp_path / root / ".tmp").iterdir()) for root in ("restricted", "store")] == [[], []]
     make(store)
     assert list(scratch.parent.iterdir()) == [scratch]
 
@@ -143,12 +144,12 @@ def test_two_commits_of_one_result_leave_the_later_whole(tmp_path):
     store = Store(tmp_path)
     made = step()
     record = make(store, made).record
-    workspace = store.workspace(made, record.fingerprint)
-    for output in made.stage.outputs:
-        workspace.path(output).write_text("later")
-    outputs = {o.name: store.describe(o, workspace.path(o)) for o in made.stage.outputs}
-    later = replace(record, outputs=outputs)
-    store.commit(made, later, workspace)
+    with store.workspace(made, record.fingerprint) as workspace:
+        for output in made.stage.outputs:
+            workspace.path(output).write_text("later")
+        outputs = {o.name: store.describe(o, workspace.path(o)) for o in made.stage.outputs}
+        later = replace(record, outputs=outputs)
+        store.commit(made, later, workspace)
     assert store.find("toy", record.fingerprint) == later
     assert path_of(store, later, "secret.txt").read_text() == "later"
 

@@ -31,13 +31,13 @@ class FakeRun:
         declared = tuple(Output(output, cls) for output in outputs)
         fake = Step(step, Stage(name, 1, "nowhere:run", declared), {})
         fingerprint = fs.sha256(f"{step} {self.home.name}".encode())
-        workspace = self.store.workspace(fake, fingerprint)
-        for output in declared:
-            workspace.path(output).write_text(json.dumps(outputs[output.name]), encoding="utf-8")
-        stored = {output.name: self.store.describe(output, workspace.path(output)) for output in declared}
-        finished = "2026-01-02T03:04:05.678+00:00"
-        record = Record(step, name, fingerprint, {}, stored, numbers, seconds, finished)
-        self.store.commit(fake, record, workspace)
+        with self.store.workspace(fake, fingerprint) as workspace:
+            for output in declared:
+                workspace.path(output).write_text(json.dumps(outputs[output.name]), encoding="utf-8")
+            stored = {output.name: self.store.describe(output, workspace.path(output)) for output in declared}
+            finished = "2026-01-02T03:04:05.678+00:00"
+            record = Record(step, name, fingerprint, {}, stored, numbers, seconds, finished)
+            self.store.commit(fake, record, workspace)
         self.records[step] = record
 
     def finish(self, config: dict[str, Any]) -> Run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 
 import pytest
 from chat_stand_in import answering, chat
@@ -21,8 +22,10 @@ pytestmark = pytest.mark.unit
 SECRET = "the lighthouse keeper owes 4711"
 
 
-def endpoint(url: str | None, key: str | None = None, attempts: int = 3, **settings) -> Endpoint:
-    calls = {"key": key, "timeout": 5.0, "attempts": attempts, "pause": 0.001, "at_once": 1}
+def endpoint(
+    url: str | None, key: str | None = None, attempts: int = 3, timeout: float = 5.0, **settings
+) -> Endpoint:
+    calls = {"key": key, "timeout": timeout, "attempts": attempts, "pause": 0.001, "at_once": 1}
     given = {"url": url, "model": "stand-in", "temperature": 0.0, "max_tokens": 50, "limit": "max_tokens"}
     return Endpoint("rewriter", Settings({**given, **settings, "calls": calls}))
 
@@ -70,7 +73,8 @@ def test_what_may_pass_is_tried_again(tmp_path, status):
     [
         (401, "endpoint-refused", "status 401; check the key"),
         (404, "endpoint-refused", "the model's name"),
-        ((302, {"Location": "http://127.0.0.1:1/elsewhere"}), "endpoint-refused", "status 302"),
+        ((302, {"Location": "http://127.0.0.1:1/elsewhere"}), "endpoint-refused", "to another address (status 302)"),
+        (b"x" * (9 << 20), "bad-endpoint", "more than 8 MiB"),
         (b"no json", "bad-endpoint", "is no JSON"),
         ({"choices": []}, "bad-endpoint", "choices[0].message.content"),
         (chat("half a sen", finish="length"), "answer-cut", "endpoints.rewriter.max_tokens"),
@@ -84,6 +88,18 @@ def test_failures_are_sentences_without_text(tmp_path, given, code, said):
     assert said in caught.value.hint
     assert SECRET not in str(caught.value)
     assert "half a sen" not in str(caught.value)
+
+
+def test_an_answer_that_trickles_is_given_up_in_the_time_of_a_call(tmp_path):
+    def trickle():
+        for _ in range(100):
+            time.sleep(0.02)
+            yield b" "
+
+    with answering(lambda body, number: trickle()) as (url, requests), pytest.raises(InputError) as caught:
+        asker(tmp_path, endpoint(url, attempts=1, timeout=0.2)).ask([call()])
+    assert "did not answer within 0.2 s" in caught.value.hint
+    assert len(requests) == 1
 
 
 def test_one_that_is_not_there_is_told(tmp_path):
@@ -104,6 +120,11 @@ def test_the_key_comes_from_the_environment_and_is_kept_nowhere(tmp_path, monkey
 def test_a_missing_key_and_one_in_clear_are_refused(monkeypatch):
     with pytest.raises(InputError, match="The environment variable OUR_KEY holds no key"):
         endpoint("https://models.example/v1", key="OUR_KEY")
+    for bad in ("some\nthing", "ключ"):
+        monkeypatch.setenv("OUR_KEY", bad)
+        with pytest.raises(InputError, match="a character that no header can") as caught:
+            endpoint("https://models.example/v1", key="OUR_KEY")
+        assert bad not in str(caught.value)
     monkeypatch.setenv("OUR_KEY", "something")
     with pytest.raises(InputError, match="send the key in clear"):
         endpoint("http://models.example/v1", key="OUR_KEY")

@@ -55,7 +55,7 @@ def test_a_threshold_of_five_folds_is_frozen_and_told_by_attack(settings, tmp_pa
             assert one["application"]["by_mean"][rate] == pytest.approx(sum(by_attack) / 4)
     _, records = (Path(word.partition("=")[2]) for word in settings[1::2])
     task = json.loads(records.read_text(encoding="utf-8").splitlines()[0])["prompt"]
-    (redacted,) = tmp_path.glob("store/san_redact/*/redacted.jsonl")
+    (redacted,) = tmp_path.glob("restricted/san_redact/*/redacted.jsonl")
     texts = [json.loads(line)["text"] for line in redacted.read_text(encoding="utf-8").splitlines()]
     assert len(texts) == 4 * PARTS["humaneval"]
     assert all(text.startswith(task) for text in texts[:4]), "the task is context and stays"
@@ -72,7 +72,7 @@ def test_a_reference_of_another_style_is_told_and_masks_nothing(settings, shared
     assert {each["decision"] for each in found["verdicts"].values()} == {"inverted"}
     assert "reference fitted to clean content of this kind" in found["verdicts"]["surprise"]["reason"]
     assert found["choice"]["filter"] is None
-    (redacted,) = tmp_path.glob("store/san_redact/*/redacted.jsonl")
+    (redacted,) = tmp_path.glob("restricted/san_redact/*/redacted.jsonl")
     assert redacted.read_text() == "", "what was not cleaned is not written as if it were"
 
 

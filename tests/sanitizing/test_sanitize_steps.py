@@ -38,7 +38,10 @@ def choice(path: Path, name: str | None, tau: float | None) -> Path:
 
 def redacted(tmp_path: Path, *folds: tuple[list[Record], str | None, float, list[list[tuple[int, int, float]]]]):
     """Redact folds, each of its records, the choice, and the intervals with levels of each record."""
-    inputs = {}
+    sides = {"records-0": {"records": len(folds[0][0])}, "validation-0": {"records": 1}}
+    corpus = tmp_path / "corpus.json"
+    corpus.write_text(json.dumps({"divided": len(folds) > 1, "sides": sides}))
+    inputs = {"corpus": corpus}
     for fold, (records, name, tau, found) in enumerate(folds):
         rows = [Row(record.id, *map(np.array, zip(*own, strict=True))) if own else Row(record.id, *np.empty((3, 0)))
                 for record, own in zip(records, found, strict=True)]  # fmt: skip
@@ -75,7 +78,7 @@ def test_where_no_filter_is_to_be_taken_no_text_is_written(tmp_path):
 
 
 def test_records_that_no_fold_cleans_are_counted(tmp_path):
-    """One fold has no filter to take: of its two records one is cleaned by the other fold."""
+    """Of three records one is on the application side of no fold but one, which has no filter to take."""
     one, two, three = (Record(name, text="abcd") for name in "abc")
     nothing: list = [[], []]
     _, told, records = redacted(tmp_path, ([one, two], None, 0.0, nothing), ([two, three], "one", 1.0, nothing))

@@ -39,13 +39,13 @@ def make_run(home: Path, content: Files | None = None, name: str = "small") -> R
         stage = Stage(step_name.partition("@")[0], 1, "none:run", outputs)
         print_ = fs.sha256(b"".join(each.values()) + step_name.encode())
         step = Step(step_name, stage, {})
-        workspace = store.workspace(step, print_)
-        for output, data in zip(outputs, each.values(), strict=True):
-            workspace.path(output).write_bytes(data)
-        described = {o.name: store.describe(o, workspace.path(o)) for o in outputs}
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        records[step_name] = Record(step_name, stage.name, print_, {}, described, {}, 0.1, now)
-        store.commit(step, records[step_name], workspace)
+        with store.workspace(step, print_) as workspace:
+            for output, data in zip(outputs, each.values(), strict=True):
+                workspace.path(output).write_bytes(data)
+            described = {o.name: store.describe(o, workspace.path(o)) for o in outputs}
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            records[step_name] = Record(step_name, stage.name, print_, {}, described, {}, 0.1, now)
+            store.commit(step, records[step_name], workspace)
     return Run.save(home, {"name": name, "flow": "surprise"}, records)
 
 

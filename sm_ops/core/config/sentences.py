@@ -67,9 +67,20 @@ def _as_written(value: Any) -> str:
 
 
 def _fields_at(location: Place, root: type[Section]) -> list[str]:
-    model: Any = root
-    for part in location:
-        if isinstance(model, type) and issubclass(model, Section) and part in model.model_fields:
-            annotation = model.model_fields[str(part)].annotation
-            model = get_args(annotation)[1] if get_origin(annotation) is dict else annotation
-    return list(model.model_fields) if isinstance(model, type) and issubclass(model, Section) else []
+    """The settings of the section at a place; none where there is no section."""
+    model: type[Section] | None = root
+    parts = iter(location)
+    for part in parts:
+        if model is None or part not in model.model_fields:
+            return []
+        annotation = model.model_fields[str(part)].annotation
+        model = _section_of(annotation)
+        if get_origin(annotation) in (dict, tuple):
+            next(parts, None)  # the key or the number of one of them
+    return list(model.model_fields) if model else []
+
+
+def _section_of(annotation: Any) -> type[Section] | None:
+    """The section that a field holds: itself or null, or one for each key or number."""
+    inside = (annotation, *get_args(annotation))
+    return next((each for each in inside if isinstance(each, type) and issubclass(each, Section)), None)

@@ -66,7 +66,7 @@ def _sent(results: Json) -> Iterator[str]:
 
 def _judge(results: Json) -> Iterator[str]:
     for row in results["rows"]:
-        if row["kind"] == "unmodified" and row["judged"]:
+        if row["kind"] == "unmodified" and row["judged"] and row["security"]["value"] is not None:
             security = rated(row["security"])
             if results["data"]["benchmark"] == "redac":
                 yield (

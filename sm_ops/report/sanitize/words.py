@@ -87,7 +87,7 @@ def redacted(redaction: Json) -> str:
         f"records, {count(removed)} characters ({share}), every labelled span among them."
     )
     missing = redaction["unwritten"]
-    return said + f" {count(missing)} others are not written: their fold has no filter to take." * bool(missing)
+    return said + f" {count(missing)} others are not written: no fold with a filter cleans them." * bool(missing)
 
 
 def shared(results: Json) -> list[str]:
