@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 export UV_FIND_LINKS
 
-.PHONY: run test check infra-check test-slow bench clean
+.PHONY: run sandbox test check infra-check test-slow bench clean
 .DEFAULT_GOAL := run
 
 # pip takes torch's build for this machine, uv resolves the rest in seconds (docs/architecture.md, "Environment").
@@ -13,7 +13,11 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet "$$(grep '^torch==' constraints.txt)" uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[dev]'
+	sh infra/sandbox.sh
 	@touch $@
+
+sandbox:
+	sh infra/sandbox.sh
 
 run: $(VENV)/.ready
 	$(BIN)/sm-ops run
@@ -25,7 +29,7 @@ check: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/pytest -m unit -n 2 --dist loadfile
+	$(BIN)/pytest -m unit -n 2 --dist worksteal
 
 infra-check: $(VENV)/.ready
 	$(BIN)/python -m infra.check

@@ -8,6 +8,10 @@ The main job, flow `surprise`:
     synthesize -> audit -> base -> fit@REFERENCE -> score@REFERENCE -> calibrate -> mask -> redact
                -> train@CONDITION-SEED -> attack@CONDITION-SEED, evaluate@CONDITION-SEED
 
+Where the data's programs can be run, all that follows waits for one more:
+
+    synthesize -> execute
+
 PII documents, flow `pii`:
 
     pii_generate -> pii_base -> pii_tune@SEED -> pii_extract@MODEL
@@ -63,6 +67,16 @@ AUDIT = Stage(
     function="sm_ops.steps.audit:run",
     outputs=(Output("findings.json", "internal"),),
     key="findings",
+)
+EXECUTE = Stage(
+    name="execute",
+    version=1,
+    function="sm_ops.steps.execute:run",
+    sections=("data",),
+    places=SYNTHESIZE.places,
+    members=(("data.dataset", "dataset"),),
+    outputs=(Output("programs.json", "internal"),),
+    key="as_expected",
 )
 BASE_MODEL = Stage(
     name="base",
@@ -494,4 +508,4 @@ AUDIT_FLOW = (AUDIT_DATA, AUDIT_PREPARE, AUDIT_TRAIN, AUDIT_SHADOW, AUDIT_ATTACK
 SANITIZE = (SAN_CORPUS, SAN_FIT, SAN_TUNE, SAN_LEVELS, SAN_MEASURE, SAN_REDACT)
 RANKING = (RANK_PAIRS, RANK_FIT, RANK_SCORE, RANK_MEASURE)
 REWRITING = (REWRITE_DATA, REWRITE_FIT, REWRITE_SCORE, REWRITE_SELECT, REWRITE_APPLY, REWRITE_JUDGE)
-STAGES = (*SURPRISE, *PII, *AUDIT_FLOW, *SANITIZE, *RANKING, *REWRITING)
+STAGES = (*SURPRISE, EXECUTE, *PII, *AUDIT_FLOW, *SANITIZE, *RANKING, *REWRITING)

@@ -21,6 +21,8 @@ PUBLIC = "public"
 """The name under which findings list the public code, which is no split of the dataset."""
 
 _SHORT_VALUE = 8
+_SOLUTION = "solution.py"
+"""Of a bundle's files this one is compared by its tree; the modules around it follow patterns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ class Finding:
     def sentence(self) -> str:
         """One sentence for people: what, where, how many, and the first few record ids."""
         some = ", ".join(self.records[:5]) + (", ..." if len(self.records) > 5 else "")
-        return f"{CHECKS[self.check]}: {' and '.join(self.splits)}, {len(self.records)} record(s) ({some})"
+        what = (CHECKS | QUIRK_CHECKS)[self.check]
+        return f"{what}: {' and '.join(self.splits)}, {len(self.records)} record(s) ({some})"
 
 
 CHECKS = {
@@ -53,6 +56,16 @@ CHECKS = {
     "does-not-parse": "Programs do not parse",
 }
 """What each check's failure means, in words."""
+QUIRK_CHECKS = {
+    "shared-task": "The splits share a task",
+    "shared-prompt": "The splits share a prompt, case, layout and numbers aside",
+    "edit-not-recomputed": "A quirk written again into the clean program gives another text or other places",
+    "quirk-not-shown": "A quirk's detector does not fire on programs that were given it",
+    "quirk-in-clean": "A quirk's detector fires on the clean counterpart of a program",
+    "inconsistent-user": "A user has several quirks, or a task twice",
+    "named-in-prompt": "A prompt names a user, an id or a quirk, or holds the answer",
+}
+"""What failures of the audit of quirks mean beside them (see `sm_ops.data.quirks.audit`)."""
 
 
 def audit(dataset: Dataset, public_code: Iterable[Record] = ()) -> list[Finding]:
@@ -62,32 +75,35 @@ def audit(dataset: Dataset, public_code: Iterable[Record] = ()) -> list[Finding]
     """
     splits = {**dataset.splits, PUBLIC: list(public_code)}
     return [
-        *_ids(splits),
-        *_clean_splits(splits),
+        *ids(splits),
+        *clean_splits(splits),
         *_spans(dataset),
         *_unlabelled(splits),
         *_foreign(splits),
-        *_shared("shared-identity", _by_split(splits, _identities)),
-        *_shared("shared-host-file", _by_split(splits, _host_file)),
+        *shared("shared-identity", _by_split(splits, _identities)),
+        *shared("shared-host-file", _by_split(splits, _host_file)),
         *_programs(splits),
     ]
 
 
-_Splits = dict[str, list[Record]]
-_Keys = dict[str, list[tuple[str, set[str]]]]
+Splits = dict[str, list[Record]]
+Keys = dict[str, list[tuple[str, set[str]]]]
+"""For each split, record ids with what they must not share with records of other splits."""
 
 
-def _ids(splits: _Splits) -> Iterator[Finding]:
+def ids(splits: Splits) -> Iterator[Finding]:
+    """Ids that occur more than once, in whatever split."""
     times = Counter(record.id for records in splits.values() for record in records)
     repeated = {identity for identity, count in times.items() if count > 1}
     where = tuple(split for split, records in splits.items() if any(r.id in repeated for r in records))
-    yield from _finding("duplicate-id", where, sorted(repeated))
+    yield from finding("duplicate-id", where, sorted(repeated))
 
 
-def _clean_splits(splits: _Splits) -> Iterator[Finding]:
+def clean_splits(splits: Splits) -> Iterator[Finding]:
+    """Records of clean splits that have spans or a group."""
     for split in (*CLEAN_SPLITS, PUBLIC):
         private = [record.id for record in splits.get(split, []) if record.spans or record.group is not None]
-        yield from _finding("private-in-clean-split", (split,), private)
+        yield from finding("private-in-clean-split", (split,), private)
 
 
 # ---- values --------------------------------------------------------------------------------------------
@@ -106,10 +122,10 @@ def _spans(dataset: Dataset) -> Iterator[Finding]:
                 misplaced = _is_program(record) and (owned not in known or _cuts_word(record.content, start, end))
                 if misplaced or (split == "train" and owned not in known):
                     inexact.append(record.id)
-        yield from _finding("inexact-span", (split,), inexact)
+        yield from finding("inexact-span", (split,), inexact)
         if split == "train":
             unplanted = [identity for owned, identity in canaries.items() if owned not in planted]
-            yield from _finding("unplanted-canary", (split,), unplanted)
+            yield from finding("unplanted-canary", (split,), unplanted)
 
 
 def _labelled(record: Record) -> Iterator[tuple[int, int, str, str]]:
@@ -139,10 +155,10 @@ def private_values(records: Iterable[Record]) -> set[str]:
     return {value for record in records for *_, value in _labelled(record)}
 
 
-def _unlabelled(splits: _Splits) -> Iterator[Finding]:
+def _unlabelled(splits: Splits) -> Iterator[Finding]:
     for split, records in splits.items():
         outside = [(record.id, _without_spans(record)) for record in records if _is_program(record)]
-        yield from _finding("unlabelled-value", (split,), containing(private_values(records), outside))
+        yield from finding("unlabelled-value", (split,), containing(private_values(records), outside))
 
 
 def _without_spans(record: Record) -> str:
@@ -152,10 +168,10 @@ def _without_spans(record: Record) -> str:
     return "".join(characters)
 
 
-def _foreign(splits: _Splits) -> Iterator[Finding]:
+def _foreign(splits: Splits) -> Iterator[Finding]:
     texts = {split: [(record.id, record.content) for record in records] for split, records in splits.items()}
     for owner, other in permutations(splits, 2):
-        yield from _finding("foreign-value", (owner, other), containing(private_values(splits[owner]), texts[other]))
+        yield from finding("foreign-value", (owner, other), containing(private_values(splits[owner]), texts[other]))
 
 
 def containing(values: set[str], texts: list[tuple[str, str]]) -> list[str]:
@@ -174,16 +190,17 @@ def _occurs(value: str, text: str) -> bool:
 # ---- what two splits must not share --------------------------------------------------------------------
 
 
-def _by_split(splits: _Splits, keys: Callable[[Record], set[str]]) -> _Keys:
+def _by_split(splits: Splits, keys: Callable[[Record], set[str]]) -> Keys:
     return {split: [(record.id, keys(record)) for record in records] for split, records in splits.items()}
 
 
-def _shared(check: str, keys: _Keys) -> Iterator[Finding]:
+def shared(check: str, keys: Keys) -> Iterator[Finding]:
+    """Records of two splits that have a key in common."""
     every = {split: set().union(*(items for _, items in pairs)) for split, pairs in keys.items()}
     for one, other in combinations(keys, 2):
         common = every[one] & every[other]
         ids = [identity for split in (one, other) for identity, items in keys[split] if items & common]
-        yield from _finding(check, (one, other), ids)
+        yield from finding(check, (one, other), ids)
 
 
 def _identities(record: Record) -> set[str]:
@@ -204,24 +221,34 @@ def _host_file(record: Record) -> set[str]:
     return {record.meta["host"]} if _is_program(record) else set()
 
 
-def _programs(splits: _Splits) -> Iterator[Finding]:
+def _programs(splits: Splits) -> Iterator[Finding]:
     """Syntax, and the shapes of the hosts as the texts give them."""
-    keys: _Keys = {}
+    keys: Keys = {}
     for split, records in splits.items():
-        programs = [record for record in records if _is_program(record)]
+        programs = [record for record in records if _is_program(record) and _file(record).endswith(".py")]
         broken = [record.id for record in programs if parse(_program_text(record)) is None]
-        yield from _finding("does-not-parse", (split,), broken)
+        yield from finding("does-not-parse", (split,), broken)
         if split == PUBLIC:
             keys[split] = [(record.id, shapes(_program_text(record))) for record in programs]
             continue
-        recovered = [(record, _recovered_shape(record)) for record in programs]
+        recovered = [(record, _recovered_shape(record)) for record in programs if _file(record) == _SOLUTION]
         keys[split] = [(record.id, {found} if found else set()) for record, found in recovered]
         differing = [record.id for record, found in recovered if found is None or found != record.meta.get("shape")]
-        yield from _finding("shape-not-recomputed", (split,), differing)
-        times = Counter(found for _, found in recovered if found)
+        yield from finding("shape-not-recomputed", (split,), differing)
+        times = Counter(found for found, _ in {(found, _work(record)) for record, found in recovered})
         repeated = [record.id for record, found in recovered if found and times[found] > 1]
-        yield from _finding("repeated-syntax-tree", (split,), repeated)
-    yield from _shared("shared-syntax-tree", keys)
+        yield from finding("repeated-syntax-tree", (split,), repeated)
+    yield from shared("shared-syntax-tree", keys)
+
+
+def _work(record: Record) -> str:
+    """What uses a tree: a bundle's task, which several records may show, or the record."""
+    return record.meta["host"] if "file" in record.meta else record.id
+
+
+def _file(record: Record) -> str:
+    """Which file of a bundle a record is; elsewhere a program is the whole host."""
+    return record.meta.get("file", _SOLUTION)
 
 
 def _program_text(record: Record) -> str:
@@ -236,6 +263,7 @@ def _recovered_shape(record: Record) -> str | None:
     return None if parse(host) is None else shape(host)
 
 
-def _finding(check: str, splits: tuple[str, ...], records: list[str]) -> Iterator[Finding]:
+def finding(check: str, splits: tuple[str, ...], records: list[str]) -> Iterator[Finding]:
+    """One finding where there are records concerned, else none."""
     if records:
         yield Finding(check, splits, tuple(dict.fromkeys(records)))

@@ -26,6 +26,21 @@ class Canary:
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """A program of a data set that is to be run: files by relative name, a command, and whether it should pass.
+
+    `state` is a word that counts are kept by, such as `before` and `after` the planting of values. Datasets of programs
+    that run offer `trials(dataset, settings, seed)`, which yields them for the splits that were written.
+    """
+
+    id: str
+    state: str
+    files: dict[str, bytes] = field(repr=False)
+    command: tuple[str, ...] = ("python", "tests.py")
+    passes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
     """Splits by name (`calibration`, `train`, `utility`, `reference`), training canaries, and counts."""
 

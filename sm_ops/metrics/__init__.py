@@ -14,7 +14,14 @@ from sm_ops.metrics.intervals import (
 from sm_ops.metrics.ranking import auroc, auroc_interval, threshold_at_fpr, tpr_at_fpr, tpr_at_fpr_interval
 from sm_ops.metrics.separation import Separation, auroc_interval_by_cluster
 from sm_ops.metrics.statistics import pearson, standardised
-from sm_ops.metrics.tasks import completion_nll, display_at, pass_at, usd_per_million
+from sm_ops.metrics.tasks import (
+    completion_nll,
+    display_at,
+    pass_at,
+    pass_at_unbiased,
+    pass_rates,
+    usd_per_million,
+)
 
 __all__ = [
     "Confusion",
@@ -32,6 +39,8 @@ __all__ = [
     "hits_needed",
     "lower_bound",
     "pass_at",
+    "pass_at_unbiased",
+    "pass_rates",
     "pearson",
     "ratio_interval",
     "ratio_intervals",

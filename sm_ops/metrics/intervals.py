@@ -50,7 +50,7 @@ def hits_needed(n: int, rate: float, confidence: float) -> int | None:
 def clustered_rate(
     hits: np.ndarray, clusters: np.ndarray, confidence: float = 0.95
 ) -> tuple[float, float] | None:
-    """Interval of the pooled rate of `hits` (bool) when observations repeat per cluster (canary over seeds).
+    """Interval of the pooled rate of `hits` (bool, or chances of one) when observations repeat per cluster.
 
     The cluster-robust variance of the mean, C/(C-1) * sum over clusters of (hits - rate * size)^2 / n^2, says
     how many independent observations the n dependent ones are worth: rate * (1 - rate) / variance, at most n.
@@ -58,7 +58,7 @@ def clustered_rate(
     there is one cluster, the variance says nothing and every cluster counts as one observation. `None` for
     n = 0.
     """
-    hits = np.asarray(hits, bool)
+    hits = np.asarray(hits, np.float64)
     n = len(hits)
     if n == 0:
         return None

@@ -3,15 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import comb
+from typing import Any
 
 import numpy as np
 
 from sm_ops.core.errors import InputError
+from sm_ops.metrics.intervals import clustered_rate
 
 
 def pass_at(successes: Sequence[Sequence[bool]]) -> float | None:
     """pass@k: the share of tasks with a success among their k attempts; one row a task. `None` without tasks."""
     return sum(map(any, successes)) / len(successes) if successes else None
+
+
+def pass_at_unbiased(successes: Sequence[Sequence[bool]], k: int) -> float | None:
+    """pass@k as expected of k attempts drawn from each task's n >= k: the mean of 1 - C(n - c, k) / C(n, k), c hits.
+
+    Unbiased for attempts drawn independently (Chen et al. 2021, section 2.1); for n = k it is `pass_at`. `None`
+    without tasks. Raises `InputError` for a task with fewer than k attempts.
+    """
+    shares = [_expected(attempts, k) for attempts in successes]
+    return float(np.mean(shares)) if shares else None
+
+
+def pass_rates(
+    successes: Sequence[Sequence[bool]], tasks: Sequence[str], families: Sequence[str], k: int
+) -> dict[str, Any]:
+    """Both readings of pass@k, in all and by family of tasks, with 95 % intervals over tasks.
+
+    One row of attempts, one task and one family a prompt; prompts that are phrasings of one task share its name and
+    count as one cluster. `any` takes the first k recorded attempts, `unbiased` all of them. Each value is
+    `{"value", "low", "high"}` beside the numbers of `prompts` and `tasks`; null without prompts. Raises `InputError`
+    for a prompt with fewer than k attempts.
+    """
+    rows = [(any(attempts[:k]), _expected(attempts, k)) for attempts in successes]
+    shares = np.array(rows, np.float64).reshape(-1, 2)
+    names, family = np.array(tasks, str), np.array(families, str)
+    return {
+        "k": k,
+        "all": _rates(shares, names),
+        "families": {str(each): _rates(shares[family == each], names[family == each]) for each in np.unique(family)},
+    }
+
+
+def _rates(shares: np.ndarray, tasks: np.ndarray) -> dict[str, Any]:
+    counts = {"prompts": len(tasks), "tasks": len(np.unique(tasks))}
+    return counts | {name: _rate(shares[:, column], tasks) for column, name in enumerate(("any", "unbiased"))}
+
+
+def _rate(shares: np.ndarray, tasks: np.ndarray) -> dict[str, float | None]:
+    low, high = clustered_rate(shares, tasks) or (None, None)
+    return {"value": float(shares.mean()) if len(shares) else None, "low": low, "high": high}
+
+
+def _expected(attempts: Sequence[bool], k: int) -> float:
+    """The chance that k of these attempts, drawn without replacement, hold a success."""
+    if not 1 <= k <= len(attempts):
+        raise InputError("too-few-attempts", f"pass@{k} asks for {k} attempts; a prompt has {len(attempts)}.")
+    return 1 - comb(len(attempts) - sum(map(bool, attempts)), k) / comb(len(attempts), k)
 
 
 def display_at(quirks: Mapping[str, Sequence[Sequence[bool]]]) -> float | None:

@@ -5,13 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from sm_ops.core import registry
 from sm_ops.core.fetched import located
 from sm_ops.core.home import home_folder
 from sm_ops.core.settings import Settings
 from sm_ops.core.stage import Output, Step
 from sm_ops.masking.conditions import BASE, surprise_at, trainings
 from sm_ops.plans.steps import make_step, outputs_of
-from sm_ops.stages import ATTACK, AUDIT, BASE_MODEL, CALIBRATE, EVALUATE, FIT, MASK, REDACT, SCORE, SYNTHESIZE, TRAIN
+from sm_ops.stages import (
+    ATTACK,
+    AUDIT,
+    BASE_MODEL,
+    CALIBRATE,
+    EVALUATE,
+    EXECUTE,
+    FIT,
+    MASK,
+    REDACT,
+    SCORE,
+    SYNTHESIZE,
+    TRAIN,
+)
 
 
 def plan(config: dict[str, Any]) -> list[Step]:
@@ -24,6 +38,10 @@ def plan(config: dict[str, Any]) -> list[Step]:
         make_step(AUDIT, config, inputs=outputs_of("synthesize", *(output.name for output in SYNTHESIZE.outputs))),
     ]
     audited = {"audit": ("audit", "findings.json")}
+    if hasattr(registry.load("dataset", config["data"]["dataset"]), "trials"):
+        inputs = outputs_of("synthesize", "calibration.jsonl", "train.jsonl", "utility.jsonl", "reference.jsonl")
+        steps.append(make_step(EXECUTE, config, inputs=inputs))
+        audited |= {"executed": ("execute", "programs.json")}
     if not named:
         inputs = outputs_of("synthesize", "public.jsonl", "reference.jsonl")
         steps.append(make_step(BASE_MODEL, config, inputs=inputs | audited))

@@ -63,6 +63,7 @@ def _sentence(record: Record) -> str:
             + f": {numbers.get('records_train')} for training, {numbers.get('records_calibration')} for calibration."
         ),
         "audit": lambda: f"The splits were searched for what they must not share: {numbers.get('findings')} findings.",
+        "execute": lambda: f"Every program was run with its tests: {numbers.get('as_expected')} did what they should.",
         "base": lambda: "A small model was trained on public code and clean records.",
         "fit": lambda: f"The reference {cell} was fitted to clean records.",
         "score": lambda: f"The reference {cell} told the surprise of {numbers.get('tokens'):,} tokens.",

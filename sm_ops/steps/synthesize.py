@@ -41,9 +41,10 @@ def run(settings: Settings, context: Context) -> Numbers:
 def _public(data: Settings, dataset: Dataset) -> tuple[list[Record], int]:
     """Public code without the modules in which a labelled value occurs, and how many those were.
 
-    A user's own value can be a common word; a model that met it in public code would know it beforehand.
+    A user's own value can be a common word; a model that met it in public code would know it beforehand. Where nothing
+    is to be extracted, labels are of a form, which any code may have.
     """
-    values = private_values(dataset.records)
+    values = private_values(dataset.records) if dataset.canaries else set()
     holding: set[str] = set()
     while True:
         public = public_code(data, data.seed, data.public_chars, dataset.host_files | holding, dataset.shapes)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -10,10 +12,14 @@ from sm_ops.metrics import (
     confusion,
     display_at,
     pass_at,
+    pass_at_unbiased,
+    pass_rates,
     pearson,
     standardised,
     usd_per_million,
+    wilson,
 )
+from sm_ops.metrics.intervals import score_interval
 
 pytestmark = pytest.mark.unit
 
@@ -56,6 +62,41 @@ def test_tasks_by_hand():
     assert display_at({}) is None
     with pytest.raises(InputError, match="b, c"):
         display_at({"a": [[1]], "b": [], "c": []})
+
+
+def test_unbiased_pass_at_is_the_share_of_draws_with_a_success():
+    rows = [[1, 0, 0, 0], [0, 0, 0, 0], [1, 1, 0, 1]]
+    for k in (1, 2, 3, 4):
+        draws = [np.mean([any(draw) for draw in itertools.combinations(row, k)]) for row in rows]
+        assert pass_at_unbiased(rows, k) == pytest.approx(np.mean(draws))
+    assert pass_at_unbiased(rows, 4) == pytest.approx(pass_at(rows))
+    assert pass_at_unbiased([], 5) is None
+    with pytest.raises(InputError, match="pass@5 asks for 5 attempts; a prompt has 4"):
+        pass_at_unbiased(rows, 5)
+    with pytest.raises(InputError, match="pass@0"):
+        pass_at_unbiased(rows, 0)
+
+
+def test_pass_rates_by_family_count_a_task_once_however_it_is_phrased():
+    # two phrasings a task: with any of 2 (the first two), a passes by both, b by none, c by one; d's by both
+    rows = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0], [0, 1, 1], [0, 0, 0], [1, 1, 1], [1, 1, 1]]
+    tasks = [*"aabbccdd"]
+    found = pass_rates(rows, tasks, ["sheets"] * 6 + ["text"] * 2, 2)
+    sheets, text = found["families"]["sheets"], found["families"]["text"]
+    assert (sheets["prompts"], sheets["tasks"], text["prompts"], text["tasks"]) == (6, 3, 2, 1)
+    assert found["k"] == 2
+    assert sheets["any"]["value"] == 3 / 6
+    assert found["all"]["any"]["value"] == 5 / 8
+    assert sheets["unbiased"]["value"] == pytest.approx((2 / 3 + 2 / 3 + 2 / 3 + 0 + 1 + 0) / 6)
+    # residuals of the tasks 1, -1, 0: variance 3/2 * 2 / 36, so 0.25 / (1/12) = 3 independent observations
+    assert (sheets["any"]["low"], sheets["any"]["high"]) == pytest.approx(score_interval(0.5, 3, 0.95))
+    assert (text["any"]["value"], text["any"]["high"]) == (1.0, 1.0)
+    assert text["any"]["low"] == pytest.approx(wilson(1, 1)[0])  # one task, though it passes twice
+    one = pass_rates([[0, 1]] * 2, ["a", "b"], ["x", "x"], 1)["all"]  # unbiased looks at the later attempt too
+    assert (one["any"]["value"], one["unbiased"]["value"]) == (0.0, 0.5)
+    null = {"value": None, "low": None, "high": None}
+    nothing = {"prompts": 0, "tasks": 0, "any": null, "unbiased": null}
+    assert pass_rates([], [], [], 5) == {"k": 5, "all": nothing, "families": {}}
 
 
 def test_completions_weigh_equally():

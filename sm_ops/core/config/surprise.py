@@ -50,6 +50,9 @@ class Data(Section):
     min_chars: Positive = 250
     max_chars: Positive = 900
     public_chars: Count = 1_200_000
+    scale: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="executable_code_pii: share of the paper's sizes; null: the numbers above"
+    )
     own: Own = Own()
 
     @model_validator(mode="after")

@@ -23,7 +23,10 @@ from sm_ops.report.words import claim_lines, rule_name
 
 FORMAT = "results/1"
 SCORES = ("approx", "exact")
-STAGES = ("synthesize", "audit", "base", "fit", "score", "calibrate", "mask", "redact", "train", "attack", "evaluate")
+STAGES = (
+    "synthesize", "audit", "execute", "base", "fit", "score", "calibrate", "mask", "redact", "train", "attack",
+    "evaluate",
+)  # fmt: skip
 NEXT = "sm-ops sweep (a larger picture), sm-ops show (what is stored), sm-ops report --json (the numbers)"
 
 Json = dict[str, Any]
