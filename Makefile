@@ -29,7 +29,7 @@ check: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/pytest -m unit -n 2 --dist worksteal
+	$(BIN)/pytest -m "unit and not slow" -n 2 --dist worksteal
 
 infra-check: $(VENV)/.ready
 	$(BIN)/python -m infra.check

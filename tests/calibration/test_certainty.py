@@ -49,6 +49,7 @@ def test_how_many_units_it_takes(target, confidence, expected):
         assert at_confidence(sample, target, confidence).reached == shown
 
 
+@pytest.mark.slow
 def test_threshold_holds_for_further_units_as_often_as_it_says():
     """Units of several tokens that hang together; 2,000 calibrations on 40 units each, checked on the truth."""
     rng = np.random.default_rng(0)

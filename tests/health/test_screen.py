@@ -150,6 +150,7 @@ def test_schedules_need_a_person_where_nothing_goes_on(
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_a_server_that_is_away_is_a_sentence(doctor, monkeypatch):
     monkeypatch.setenv("PREFECT_API_URL", "http://user:word@127.0.0.1:9/api")
     code, rows = doctor()

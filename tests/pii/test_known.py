@@ -135,6 +135,7 @@ def test_memory_follows_the_window_not_the_matches(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_a_hundred_thousand_values():
     text, pairs = corpus(20_000, 100_000)
     assert len(same(text, pairs).spans) > 50
