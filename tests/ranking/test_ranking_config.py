@@ -31,8 +31,8 @@ def steps(*overrides: str, preset: str = "ranking_tiny") -> dict:
         ("scores.mean_nll.reference=ngrams", "nearest is ngram"),
         ("references.ngram.backend=ngrams", "nearest is ngram"),
         ("references.ngram.model=x", "leave model empty"),
-        ("references.ngram.backend=hf", "needs model"),
-        ("references.ngram.examples=2", "set them to 0"),
+        ("references.ngram.backend=hf", "name a model"),
+        ("references.ngram.examples=2", "this flow has none; set 0"),
         ("scores.mean_nll.window=3", "window"),
     ],
 )
@@ -42,7 +42,7 @@ def test_what_cannot_be_is_refused_by_field(override, told):
 
 
 def test_a_fit_belongs_to_an_ngram():
-    with pytest.raises(InputError, match="fit is for the backend ngram"):
+    with pytest.raises(InputError, match="belongs to an n-gram that is fitted here"):
         load_pipeline("ranking_tiny", [*HF, "references.lm.fit=x.jsonl"])
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from sm_ops.core.config.base import Count, Name, Rate, Section, no_repetition
-from sm_ops.core.config.surprise import Reference
+from sm_ops.core.config.surprise import Reference, stands_alone
 from sm_ops.core.registry import did_you_mean, members
 
 
@@ -78,24 +78,11 @@ class RankingPipeline(Section):
     @model_validator(mode="after")
     def _names_are_known(self) -> RankingPipeline:
         for name, reference in self.references.items():
-            _can_be_run(name, reference)
+            stands_alone(f"references.{name}", reference)
+            if reference.backend == "ngram" and reference.model is not None:
+                raise ValueError(f"references.{name}: an n-gram is fitted to safe outputs here; leave model empty")
         for name, score in self.scores.items():
             if score.reference not in self.references:
                 near = did_you_mean(score.reference, self.references)
                 raise ValueError(f"scores.{name}.reference {score.reference!r} is not among references; {near}")
         return self
-
-
-def _can_be_run(name: str, reference: Reference) -> None:
-    """No base model is trained in this flow, so a reference is an n-gram, a file of scores or a model that is there."""
-    if reference.backend not in members("reference"):
-        near = did_you_mean(reference.backend, members("reference"))
-        raise ValueError(f"references.{name}.backend: there is no reference {reference.backend!r}; {near}")
-    if reference.backend != "ngram" and reference.model is None:
-        raise ValueError(f"references.{name} needs model; this flow trains no base model")
-    if reference.backend == "ngram" and reference.model is not None:
-        raise ValueError(f"references.{name}: an n-gram is fitted to safe outputs here; leave model empty")
-    if reference.backend != "ngram" and reference.fit is not None:
-        raise ValueError(f"references.{name}: fit is for the backend ngram in this flow; leave it empty")
-    if reference.examples:
-        raise ValueError(f"references.{name}: examples are not put before whole outputs; set them to 0")

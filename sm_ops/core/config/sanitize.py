@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from sm_ops.core.config.base import Count, Name, Positive, Rate, Section, Usd, no_repetition
 from sm_ops.core.config.sentences import sentences
-from sm_ops.core.config.surprise import Reference, Release, Rule
+from sm_ops.core.config.surprise import Reference, Release, Rule, stands_alone
 from sm_ops.core.registry import did_you_mean, members
 
 DETECTOR = "detector"
@@ -127,7 +127,7 @@ class SanitizePipeline(Section):
     @model_validator(mode="after")
     def _names_are_known(self) -> SanitizePipeline:
         for name, reference in self.references.items():
-            _usable(f"references.{name}", reference)
+            stands_alone(f"references.{name}", reference)
         for name, each in self.filters.items():
             if each.reference is not None and each.reference not in self.references:
                 near = did_you_mean(each.reference, self.references)
@@ -145,16 +145,3 @@ class SanitizePipeline(Section):
             raise ValueError("unit tokens are those of a reference, and no filter has one; take characters or lines")
         no_repetition("regimes", self.regimes)
         return self
-
-
-def _usable(path: str, reference: Reference) -> None:
-    """Refuse what a reference cannot be here, where no base model and no clean split stand beside it."""
-    if reference.backend not in members("reference"):
-        near = did_you_mean(reference.backend, members("reference"))
-        raise ValueError(f"{path}.backend: there is no reference {reference.backend!r}; {near}")
-    if reference.backend != "ngram" and reference.model is None:
-        raise ValueError(f"{path}.model is empty: name a model (backend ngram alone is fitted on the spot)")
-    if reference.fit is not None and (reference.backend != "ngram" or reference.model is not None):
-        raise ValueError(f"{path}.fit belongs to an n-gram that is fitted here: backend ngram, no model")
-    if reference.examples:
-        raise ValueError(f"{path}.examples puts clean documents before every text, and this flow has none; set 0")

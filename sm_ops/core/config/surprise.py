@@ -133,6 +133,19 @@ class Reference(Section):
         return self
 
 
+def stands_alone(path: str, reference: Reference) -> None:
+    """Refuse what a reference cannot be in a flow that has no base model and no clean split beside it."""
+    if reference.backend not in members("reference"):
+        near = did_you_mean(reference.backend, members("reference"))
+        raise ValueError(f"{path}.backend: there is no reference {reference.backend!r}; {near}")
+    if reference.backend != "ngram" and reference.model is None:
+        raise ValueError(f"{path}.model is empty: name a model (backend ngram alone is fitted on the spot)")
+    if reference.fit is not None and (reference.backend != "ngram" or reference.model is not None):
+        raise ValueError(f"{path}.fit belongs to an n-gram that is fitted here: backend ngram, no model")
+    if reference.examples:
+        raise ValueError(f"{path}.examples puts clean documents before every text, and this flow has none; set 0")
+
+
 REFERENCES = {"tiny": Reference(), "ngram": Reference(backend="ngram")}
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 from sm_ops.core import settings as core_settings
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record, Span
+from sm_ops.core.registry import did_you_mean
 from sm_ops.data.records import jsonl_rows
 
 
@@ -24,6 +25,24 @@ class Reading:
 
     def __iter__(self) -> Iterator[Record]:
         return self.records
+
+
+SIDES_BY_SPLIT = {
+    "validation": {"split": "calibration"},
+    "records": {"split": "train"},
+    "reference": {"split": "public"},
+}
+"""What the settings say of each side of a corpus that is generated split by split."""
+_SPLITS = ("calibration", "train", "utility", "reference", "public")
+
+
+def check_generated(corpus: str, path: str | Path | None, split: Any) -> None:
+    """`InputError` for a path, as a generated corpus reads none, and for a split that it has not."""
+    if path is not None:
+        raise InputError("no-reader", f"The corpus {corpus!r} is generated and reads no path; leave it out.")
+    if split not in _SPLITS:
+        hint = f"The corpus {corpus!r} has no split {split!r}; {did_you_mean(str(split), _SPLITS)}."
+        raise InputError("unknown-split", hint)
 
 
 def with_defaults(corpus: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,20 +13,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
-from sm_ops.core.registry import did_you_mean
 from sm_ops.core.settings import Settings
 from sm_ops.data.audit import containing, private_values
-from sm_ops.data.corpora._reading import Reading, with_defaults
+from sm_ops.data.corpora._reading import SIDES_BY_SPLIT, Reading, check_generated, with_defaults
 from sm_ops.data.dataset import Dataset
 from sm_ops.data.datasets import code_pii
 
 RULE = SETTING = "code_pii"
 CODE = True
-SIDES = {"validation": {"split": "calibration"}, "records": {"split": "train"}, "reference": {"split": "public"}}
-"""What the settings say of each side of this generated corpus."""
-SPLITS = ("calibration", "train", "utility", "reference", "public")
+SIDES = SIDES_BY_SPLIT
 _DEFAULTS = {
     "split": "train",
     "seed": 0,
@@ -55,11 +51,7 @@ def read(path: str | Path | None = None, settings: Mapping[str, Any] = {}) -> Re
     Raises `InputError` for a path, since nothing is read, for unknown settings, and where there are not hosts enough.
     """
     values = with_defaults("code_pii", settings, _DEFAULTS)
-    if path is not None:
-        raise InputError("no-reader", "The corpus 'code_pii' is generated and reads no path; leave it out.")
-    if values["split"] not in SPLITS:
-        hint = f"The corpus 'code_pii' has no split {values['split']!r}; {did_you_mean(str(values['split']), SPLITS)}."
-        raise InputError("unknown-split", hint)
+    check_generated("code_pii", path, values["split"])
     own, data = Settings(values), _generated(json.dumps({**values, "split": None}, sort_keys=True))
     if own.split != "public":
         return Reading(iter(data.splits[own.split]), Counter())

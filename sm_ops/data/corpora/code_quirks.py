@@ -13,18 +13,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sm_ops.core.errors import InputError
-from sm_ops.core.registry import did_you_mean
 from sm_ops.core.settings import Settings
-from sm_ops.data.corpora._reading import Reading, with_defaults
+from sm_ops.data.corpora._reading import SIDES_BY_SPLIT, Reading, check_generated, with_defaults
 from sm_ops.data.dataset import Dataset
 from sm_ops.data.datasets.code_pii import public_code
 
 RULE = SETTING = "code_quirks"
 CODE = True
-SIDES = {"validation": {"split": "calibration"}, "records": {"split": "train"}, "reference": {"split": "public"}}
-"""What the settings say of each side of this generated corpus."""
-SPLITS = ("calibration", "train", "utility", "reference", "public")
+SIDES = SIDES_BY_SPLIT
 _DEFAULTS = {
     "split": "train",
     "seed": 0,
@@ -50,11 +46,7 @@ def read(path: str | Path | None = None, settings: Mapping[str, Any] = {}) -> Re
     Raises `InputError` for a path, since nothing is read, for unknown settings, and where tasks or code do not suffice.
     """
     values = with_defaults("code_quirks", settings, _DEFAULTS)
-    if path is not None:
-        raise InputError("no-reader", "The corpus 'code_quirks' is generated and reads no path; leave it out.")
-    if values["split"] not in SPLITS:
-        near = did_you_mean(str(values["split"]), SPLITS)
-        raise InputError("unknown-split", f"The corpus 'code_quirks' has no split {values['split']!r}; {near}.")
+    check_generated("code_quirks", path, values["split"])
     own, data = Settings(values), _generated(json.dumps({**values, "split": None}, sort_keys=True))
     if own.split != "public":
         return Reading(iter(data.splits[own.split]), Counter())

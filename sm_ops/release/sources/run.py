@@ -9,11 +9,10 @@ from sm_ops.core import fs
 from sm_ops.core.errors import InputError
 from sm_ops.core.home import Run
 from sm_ops.core.store import Store
-from sm_ops.release import lineage
 from sm_ops.release.about import About, read_about
 from sm_ops.release.material import Material
 from sm_ops.release.sources.sanitized import from_sanitization
-from sm_ops.release.sources.stored import pipeline_of, record_of
+from sm_ops.release.sources.stored import lineage_of, pipeline_of, record_of
 from sm_ops.report.surprise.results import load_results
 from sm_ops.tracking import sent_surprise
 
@@ -47,18 +46,12 @@ def from_run(home: Path, run: Run, about: About) -> Material:
     redaction = fs.read_json(store.output_path(redact, "redaction.json"))
     train = store.output_path(synthesize, "train.jsonl")
     values = [store.output_path(synthesize, name) for name in ("canaries.jsonl", "train.jsonl", "calibration.jsonl")]
-    released = lineage.entry(
-        "release",
-        f"Of each record, id and text alone were copied to data/{SHARD}.",
-        {"redacted.jsonl": redact.hash_of("redacted.jsonl")},
-        {},
-    )
     frontier = run.folder / "frontier.svg"
     return Material(
         method="redacted",
         shards={SHARD: store.output_path(redact, "redacted.jsonl")},
         about=about,
-        lineage=lineage.lineage([*lineage.chain(run, store, redact), released]),
+        lineage=lineage_of(run, store, redact, SHARD),
         origin={
             "run": run.id,
             "sources": {SHARD: str(train)},

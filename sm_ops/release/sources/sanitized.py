@@ -9,10 +9,9 @@ from sm_ops.core import fs
 from sm_ops.core.errors import InputError
 from sm_ops.core.home import Run
 from sm_ops.core.store import Store
-from sm_ops.release import lineage
 from sm_ops.release.about import About
 from sm_ops.release.material import Material
-from sm_ops.release.sources.stored import pipeline_of, record_of
+from sm_ops.release.sources.stored import lineage_of, pipeline_of, record_of
 from sm_ops.tracking import sent_sanitize
 
 SHARD = "records.jsonl"
@@ -37,18 +36,12 @@ def from_sanitization(home: Path, run: Run, about: About) -> Material:
         hint = f"Run {run.id} found no filter to take and so cleaned nothing; see its report, and name one with use."
         raise InputError("no-redaction", hint)
     measures = fs.read_json(store.output_path(record_of(run, store, "san_measure@0"), "measures.json"))
-    released = lineage.entry(
-        "release",
-        f"Of each record, id and text alone were copied to data/{SHARD}.",
-        {"redacted.jsonl": redact.hash_of("redacted.jsonl")},
-        {},
-    )
     sources = [store.output_path(corpus, f"{side}-0.jsonl") for side in ("records", "validation")]
     return Material(
         method="redacted",
         shards={SHARD: store.output_path(redact, "redacted.jsonl")},
         about=about,
-        lineage=lineage.lineage([*lineage.chain(run, store, redact), released]),
+        lineage=lineage_of(run, store, redact, SHARD),
         origin={
             "run": run.id,
             "sources": {SHARD: str(sources[0])},

@@ -8,6 +8,7 @@ from typing import Any
 from sm_ops.core.errors import InputError
 from sm_ops.core.home import Run
 from sm_ops.core.store import Record, Store
+from sm_ops.release import lineage
 from sm_ops.tracking.allowed import without_places
 
 Json = dict[str, Any]
@@ -29,3 +30,10 @@ def pipeline_of(run: Run, sent: ModuleType) -> Json:
     """The run's config without the names of files and folders, as runs are tracked, and without what is said apart."""
     told = without_places(run.config, sent.PLACES, sent.MODELS)
     return {key: value for key, value in told.items() if key != "release"}
+
+
+def lineage_of(run: Run, store: Store, redact: Record, shard: str) -> Json:
+    """How the redacted text of a run came about, and that of it id and text alone became a shard."""
+    said = f"Of each record, id and text alone were copied to data/{shard}."
+    released = lineage.entry("release", said, {"redacted.jsonl": redact.hash_of("redacted.jsonl")}, {})
+    return lineage.lineage([*lineage.chain(run, store, redact), released])
