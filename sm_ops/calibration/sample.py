@@ -48,30 +48,34 @@ class Sample:
 def sample(records: Sequence[Record], scored: Sequence[Scored], tokens: Sequence[Tokens], rule: rules.Rule) -> Sample:
     """Everything a threshold decides; `scored` and the downstream `tokens` are those of `records`, in order."""
     corpus = Corpus.from_scored(scored, records)
-    critical = corpus.split(critical_values(corpus, rule))
+    critical = [
+        project_critical(each.tokens, values, own)
+        for each, values, own in zip(scored, corpus.split(critical_values(corpus, rule)), tokens, strict=True)
+    ]
+    return pooled(records, critical, tokens, corpus.groups)
+
+
+def pooled(
+    records: Sequence[Record], critical: Sequence[np.ndarray], tokens: Sequence[Tokens], groups: np.ndarray
+) -> Sample:
+    """A sample from the critical values of each record's downstream tokens; `groups` has a number per record."""
     eligible = [own.eligible for own in tokens]
-    numbers = np.arange(len(records))
     names = sorted({label for record in records for _, _, label in record.content_spans})
 
-    def pooled(arrays: Sequence[np.ndarray]) -> np.ndarray:
-        kept = [array[keep] for array, keep in zip(arrays, eligible, strict=True)]
-        return np.concatenate([np.empty(0, arrays[0].dtype if arrays else np.float64), *kept])
+    def kept(arrays: Sequence[np.ndarray]) -> np.ndarray:
+        parts = [array[keep] for array, keep in zip(arrays, eligible, strict=True)]
+        return np.concatenate([np.empty(0, arrays[0].dtype if arrays else np.float64), *parts])
 
     def repeated(values: np.ndarray) -> np.ndarray:
         return np.repeat(values, [int(keep.sum()) for keep in eligible])
 
+    def targets(label: str | None = None) -> np.ndarray:
+        return kept([target_tokens(record, own, label) for record, own in zip(records, tokens, strict=True)])
+
     return Sample(
-        critical=pooled(
-            [
-                project_critical(each.tokens, values, own)
-                for each, values, own in zip(scored, critical, tokens, strict=True)
-            ]
-        ),
-        gold=pooled([target_tokens(record, own) for record, own in zip(records, tokens, strict=True)]).astype(bool),
-        unit=repeated(corpus.groups),
-        record=repeated(numbers),
-        labels={
-            name: pooled([target_tokens(record, own, name) for record, own in zip(records, tokens, strict=True)])
-            for name in names
-        },
+        critical=kept(critical),
+        gold=targets().astype(bool),
+        unit=repeated(groups),
+        record=repeated(np.arange(len(records))),
+        labels={name: targets(name) for name in names},
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sm_ops.core.settings import Settings
+
 BASE = "base"
 UNMASKED = "unmasked"
 ORACLE = "oracle"
@@ -24,6 +26,11 @@ def trainings(masking: Any, train: Any) -> dict[str, tuple[str, str]]:
     found = {mask: (mask, train.intervention) for mask in trained(masking)}
     highest = surprise_at(max(masking.targets))
     return found | {f"{highest}_{action}": (highest, action) for action in train.compare}
+
+
+def trained_in(config: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """`trainings` of a finished run by its config; runs of earlier versions knew no detectors as conditions."""
+    return trainings(Settings({"detectors": {}, **config["masking"]}), Settings(config["train"]))
 
 
 def surprise_at(target: float) -> str:
@@ -51,11 +58,12 @@ def baselines(masking: Any) -> dict[str, tuple[str, float]]:
 
 
 def trained(masking: Any) -> list[str]:
-    """The masks that are trained on, in the order of a report. `masking`: targets, by, baselines."""
+    """The masks that are trained on, in the order of a report. `masking`: targets, by, baselines, detectors."""
     return [
         UNMASKED,
         ORACLE,
         *operating_points(masking),
         *([BY_CATEGORY] if masking.by else []),
         *baselines(masking),
+        *masking.detectors.plain(),
     ]

@@ -36,8 +36,6 @@ class Corpus:
     @classmethod
     def from_scored(cls, scored: Sequence[Scored], records: Sequence[Record] | None = None) -> Corpus:
         """Concatenate scored records in the given order; `records`, where given, are the same in that order."""
-        keys = [(index, None) if each.group is None else (None, each.group) for index, each in enumerate(scored)]
-        numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
         return cls(
             ids=_concatenate([each.tokens.ids for each in scored], np.int64),
             surprise=_concatenate([each.surprise for each in scored], np.float64),
@@ -45,13 +43,20 @@ class Corpus:
             starts=_concatenate([each.tokens.starts for each in scored], np.int64),
             ends=_concatenate([each.tokens.ends for each in scored], np.int64),
             bounds=np.cumsum([0, *(len(each.tokens) for each in scored)], dtype=np.int64),
-            groups=np.array([numbers[key] for key in keys], dtype=np.int64),
+            groups=group_numbers([each.group for each in scored]),
             records=records,
         )
 
     def split(self, flat: np.ndarray) -> list[np.ndarray]:
         """Cut an array over the flat positions into one view per record."""
         return [flat[start:end] for start, end in pairwise(self.bounds.tolist())]
+
+
+def group_numbers(groups: Sequence[str | None]) -> np.ndarray:
+    """A number per record (int64), equal within a group; a record without one has a number of its own (OP-15)."""
+    keys = [(index, None) if group is None else (None, group) for index, group in enumerate(groups)]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys], dtype=np.int64)
 
 
 def _concatenate(arrays: list[np.ndarray], dtype: type[np.generic]) -> np.ndarray:

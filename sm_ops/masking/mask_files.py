@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sm_ops.core import fs
+from sm_ops.core import fs, lines
 from sm_ops.core.errors import InputError
 from sm_ops.core.tokens import Tokens
 from sm_ops.masking.spans import merged
@@ -56,7 +56,15 @@ def rows(
 
 
 def write(path: Path, rows: Iterable[MaskRow], rule: dict[str, Any]) -> None:
-    """Write a mask file; `rule` is everything that decided it, as JSON."""
+    """Write a mask file; `rule` is everything that decided it, as JSON.
+
+    A name that ends in `.jsonl` has the same rows as JSON lines, for machines without pyarrow.
+    """
+    columns = list(zip(*((r.id, r.condition, r.starts, r.ends, r.mask, r.why) for r in rows), strict=True))
+    names = ("id", "condition", "starts", "ends", "mask", "why")
+    if path.suffix == lines.SUFFIX:
+        lines.write(path, FORMAT, dict(zip(names, columns, strict=True)))
+        return
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -84,7 +92,6 @@ def write(path: Path, rows: Iterable[MaskRow], rule: dict[str, Any]) -> None:
             "rule_sha256": fs.sha256(fs.canonical_json(rule)),
         },
     )
-    columns = list(zip(*((r.id, r.condition, r.starts, r.ends, r.mask, r.why) for r in rows), strict=True))
     table = pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema)
     pq.write_table(table, path)
 

@@ -46,6 +46,13 @@ class Row(NamedTuple):
     levels: np.ndarray
 
 
+def of_detections(id_: str, detections: Iterable[tuple[int, int, str, float]]) -> Row:
+    """What a detector finds in one record's content as a row; labels are left out."""
+    found = [*detections]
+    starts, ends, scores = ([each[place] for each in found] for place in (0, 1, 3))
+    return Row(id_, np.array(starts, np.int64), np.array(ends, np.int64), np.array(scores, np.float64))
+
+
 def write(path: Path, source: Filter, rows: Iterable[Row]) -> None:
     """Write rows as they come; a few hundred are held at a time."""
     import pyarrow as pa

@@ -12,7 +12,7 @@ from sm_ops.core.records import Record
 from sm_ops.core.settings import Settings
 from sm_ops.core.tokens import Scored, Tokens
 from sm_ops.sanitizing.rules import rule_of
-from sm_ops.training.recipe import looked_at
+from sm_ops.training.shapes import looked_at
 
 Facts = dict[str, Any]
 

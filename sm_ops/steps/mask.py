@@ -19,9 +19,11 @@ from sm_ops.masking.conditions import BY_CATEGORY, ORACLE, UNMASKED, baselines
 from sm_ops.masking.explain import Reason
 from sm_ops.masking.outcome import mask_records
 from sm_ops.masking.procedure import mask_downstream
+from sm_ops.masking.rules import settings_at
 from sm_ops.masking.targets import target_tokens
 from sm_ops.metrics import confusion
 from sm_ops.steps._base import base_tokenizer
+from sm_ops.steps._detections import Detected, mask_detected
 from sm_ops.steps._masking import Labelled, labelled, scores_of
 from sm_ops.steps._splits import read_canaries
 from sm_ops.training import masked
@@ -46,14 +48,18 @@ class _Condition:
 def run(settings: Settings, context: Context) -> Numbers:
     """Masks are shared by all training seeds; a rule that validation found unsuitable stops the run here."""
     masking = settings.masking
-    calibration = _calibration(masking, context.inputs["calibration"])
+    calibration = _calibration(masking, context.inputs["thresholds"])
     data = labelled(context.inputs["train"], base_tokenizer(settings, context))
     scored = scores_of(context.inputs["scores"], data.records)
     levels = _levels(masking, calibration, data)
+    found = _detected(masking, data, settings, context)
     conditions = _conditions(masking, levels, data, scored)
+    conditions |= {name: _Condition(each.masks) for name, each in found.items()}
     for name, condition in conditions.items():
         masked.write(context.outputs[name], masked.examples(data.records, data.tokens, condition.masks))
-    _write_masks(context.outputs["masks"], conditions, data, masking, calibration)
+    thresholds = {name: settings_at(masking.select, point["tau"]) for name, point in calibration["points"].items()}
+    thresholds |= {name: {"tau": each.about["tau"]} for name, each in found.items()}
+    _write_masks(context.outputs["masks"], conditions, data, {**masking.plain(), "thresholds": thresholds})
     by_name = {name: condition.masks for name, condition in conditions.items()}
     canaries = read_canaries(context.inputs["canaries"])
     fs.write_json(context.outputs["coverage"], {name: _coverage(own, data, canaries) for name, own in by_name.items()})
@@ -63,6 +69,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     )
     bounds = {name: condition.bound for name, condition in conditions.items() if condition.bound is not None}
     fs.write_json(context.outputs["bound"], bounds)
+    fs.write_json(context.outputs["detectors"], {name: each.about for name, each in found.items()})
     fs.write_json(context.outputs["strip"], _strip(scored, by_name, data))
     eligible = sum(int(tokens.eligible.sum()) for tokens in data.tokens)
     return {"conditions": len(conditions), "eligible_tokens": eligible}
@@ -73,9 +80,16 @@ def _calibration(masking: Settings, path: Path) -> dict[str, Any]:
     chosen = fs.read_json(path)["references"][masking.reference]
     verdict = chosen["verdict"]
     if verdict["decision"] != "suitable":
-        hint = f"Reference {masking.reference}: {verdict['advice']}. {verdict['reason']}"
+        hint = f"Reference {masking.reference}: {verdict['advice']}. {verdict['reason']}{_decided_by(verdict, masking)}"
         raise StageError(f"calibration-{verdict['decision']}", hint)
     return chosen
+
+
+def _decided_by(verdict: dict[str, Any], masking: Settings) -> str:
+    """The setting that a verdict depends on, beside the data and the rule."""
+    if verdict["decision"] == "costly":
+        return f" The acceptable rate is masking.acceptable_collateral, now {masking.acceptable_collateral:g}."
+    return " The target recalls are masking.targets." if verdict["decision"] == "unreachable" else ""
 
 
 def _levels(masking: Settings, calibration: dict[str, Any], data: Labelled) -> dict[str, Any]:
@@ -89,7 +103,7 @@ def _levels(masking: Settings, calibration: dict[str, Any], data: Labelled) -> d
 def _conditions(
     masking: Settings, levels: dict[str, Any], data: Labelled, scored: list[Scored]
 ) -> dict[str, _Condition]:
-    """Every trained condition but the base, in the order of the report."""
+    """Every condition of rules and baselines, in the order of the report."""
     outcomes = {
         name: mask_records(data.records, scored, data.tokens, masking.plain(), level) for name, level in levels.items()
     }
@@ -107,17 +121,22 @@ def _conditions(
     }
 
 
-def _write_masks(
-    path: Path, conditions: dict[str, _Condition], data: Labelled, masking: Settings, calibration: dict[str, Any]
-) -> None:
+def _detected(masking: Settings, data: Labelled, settings: Settings, context: Context) -> dict[str, Detected]:
+    """Detectors are given the validation records besides, as some have to choose a threshold."""
+    if "calibration" not in context.inputs:
+        return {}
+    validation = labelled(context.inputs["calibration"], base_tokenizer(settings, context))
+    return mask_detected(masking, validation, data, context)
+
+
+def _write_masks(path: Path, conditions: dict[str, _Condition], data: Labelled, rule: dict[str, Any]) -> None:
     ids = [record.id for record in data.records]
     rows = [
         row
         for name, condition in conditions.items()
         for row in mask_files.rows(name, ids, data.tokens, condition.masks, condition.reasons)
     ]
-    thresholds = {name: point["tau"] for name, point in calibration["points"].items()}
-    mask_files.write(path, rows, {**masking.plain(), "thresholds": thresholds})
+    mask_files.write(path, rows, rule)
 
 
 def _coverage(masks: Masks, data: Labelled, canaries: list[Canary]) -> dict[str, Any]:

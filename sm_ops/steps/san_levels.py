@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sm_ops.core import registry
 from sm_ops.core.fs import read_json
 from sm_ops.core.records import Record
@@ -64,7 +62,7 @@ def _detected(
     own = settings.filter
     name, given = own.detector, own.settings.plain()
     found = _by_part(own, given, context, side, records)
-    rows = (_row(record, detections) for record, detections in found)
+    rows = (levels.of_detections(record.id, detections) for record, detections in found)
     return Filter(settings.name, "detector", own_threshold(name, given)), rows
 
 
@@ -87,8 +85,3 @@ def _by_part(own: Settings, given: dict[str, Any], context: Context, side: str, 
         )
     }
     return ((record, found[record.id]) for record in pool)
-
-
-def _row(record: Record, detections: Any) -> Row:
-    starts, ends, scores = ([each[place] for each in detections] for place in (0, 1, 3))
-    return Row(record.id, np.array(starts, np.int64), np.array(ends, np.int64), np.array(scores, np.float64))

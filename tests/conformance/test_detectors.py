@@ -25,6 +25,8 @@ SETTINGS = {
     "gold": lambda folder: {"records": [KNOWN]},
 }
 """A small random model finds much, at random places: what holds for every detector holds for it."""
+ABSENT = ("missing-package", "missing-program", "no-spacy-model")
+"""What a detector says that this machine does not have."""
 SCANNERS = ("credsweeper", "detect_secrets", "gitleaks")
 LINE, CREDENTIAL = assignment(0)
 NO_ADDRESSES = ("spacy", "flair", *SCANNERS)
@@ -68,7 +70,7 @@ def detector(name, connections, tmp_path_factory):
     try:
         return registry.load("detector", name).load(settings)
     except InputError as error:
-        if error.code not in ("missing-package", "missing-program", "no-spacy-model"):
+        if error.code not in ABSENT:
             raise
         pytest.skip(str(error))
 

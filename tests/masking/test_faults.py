@@ -129,7 +129,7 @@ FAULTS = [
     Fault("propagation-never", "masking.duplicates", "missing[name] = -1  # hot", "continue"),
     Fault("scope-of-groups-ignored", "masking.duplicates", "return corpus.groups", "return 0 * corpus.groups"),
     Fault("record-scope-ignored", "masking.duplicates", '(scope == "record")', '(scope == "recrod")'),
-    Fault("no-group-is-one-group", "masking.corpus", "(index, None) if each", "(0, None) if each"),
+    Fault("no-group-is-one-group", "masking.corpus", "(index, None) if group", "(0, None) if group"),
     Fault("ineligible-positions-masked", "masking.duplicates", "corpus.eligible.copy()", "np.ones(len(corpus), bool)"),
     Fault("propagates-ineligible-marks", "masking.duplicates", "reached = mask & corpus.eligible",
           "reached = mask.copy()"),
