@@ -10,9 +10,12 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.seeds import derive
 from sm_ops.scoring.tokenize import separator_id
 from sm_ops.steps._base import base_location, base_tokenizer
-from sm_ops.training import interventions, lora, masked, models, packing, tiny, trainer
+from sm_ops.training import interventions, lora, masked, mixture, models, packing, rounds, schedule, tiny
+from sm_ops.training.token_file import TokenFile
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sm_ops.core.settings import Settings
     from sm_ops.core.stage import Context, Numbers
     from sm_ops.training.masked import Example
@@ -28,16 +31,18 @@ def run(settings: Settings, context: Context) -> Numbers:
     torch.manual_seed(seed)
     numbers: Numbers = {}
     if train.method == "scratch":
-        model = tiny.new_model(base, len(tokenizer), train.context, separator, seed % 2**32)
+        positions = base.positions or train.context
+        model = tiny.new_model(base, len(tokenizer), positions, separator, seed % 2**32)
     else:
         dtype = train.dtype if train.method == "lora" else "float32"  # AdamW's small steps vanish in bf16 weights
         model = models.load(where, base.revision, dtype)
     if train.method == "lora":
         model = lora.wrap(model, train.lora)
         numbers |= {f"lora_{name}": count for name, count in lora.coverage(model).items()}
-    rows, steps, counts = _rows(masked.read(context.inputs["training"]), train, separator, seed % 2**32)
+    rows, steps, counts = _rows(settings, context, separator, seed % 2**32)
     numbers |= counts
-    numbers |= trainer.fit(
+    numbers |= rounds.fit(
+        train.rounds,
         model,
         rows,
         separator,
@@ -53,19 +58,27 @@ def run(settings: Settings, context: Context) -> Numbers:
     return numbers
 
 
-def _rows(found: list[Example], train: Settings, separator: int, seed: int) -> tuple[list[packing.Row], int, Numbers]:
-    """The rows under the intervention, the optimiser steps, and what became of the records.
+def _rows(
+    settings: Settings, context: Context, separator: int, seed: int
+) -> tuple[Sequence[packing.Row], int, Numbers]:
+    """The rows under the intervention, the optimiser steps of a round, and what became of the records.
 
     Dropped records shorten no schedule: there are as many steps as with all records (paper E.1).
     """
+    train, found = settings.train, masked.read(context.inputs["training"])
     examples = interventions.prepare(found, train.intervention)
+    fitting, cut = examples, 0
+    more: Numbers = {}
+    rows: Sequence[packing.Row] = []
     if train.method == "lora":
         fitting = packing.within(examples, train.context, train.truncated)
         rows = packing.rows(fitting, train.context)
         full = len(packing.within(found, train.context, "drop"))
         cut = packing.cut(fitting, train.context)
-    else:
-        fitting, cut = examples, 0
+    elif examples and "mixture" in settings:
+        rows, more = _mixture(settings, context, examples, separator, seed)
+        full = len(rows)
+    elif examples:
         rows = packing.pack(examples, separator, train.context, seed)
         full = len(packing.pack(found, separator, train.context, seed))
     learned = packing.learned_tokens(rows)
@@ -75,7 +88,8 @@ def _rows(found: list[Example], train: Settings, separator: int, seed: int) -> t
             f"No token of the {len(found)} records is left to learn: all are masked, unsupervised or cut off; "
             "mask less, or check the roles of the chats.",
         )
-    steps = trainer.steps_of(full, train)
+    steps = schedule.steps_of(full, train)
+    batch = train.batch_size * train.accumulation
     counts: Numbers = {
         "intervention": train.intervention,
         "records": len(fitting),
@@ -86,6 +100,17 @@ def _rows(found: list[Example], train: Settings, separator: int, seed: int) -> t
         "rows": len(rows),
         "rows_without_loss": packing.without_loss(row["labels"] for row in rows),
         "learned_tokens": learned,
-        "effective_passes": interventions.effective_passes(steps, train.batch_size * train.accumulation, len(rows)),
+        "effective_passes": train.rounds * interventions.effective_passes(steps, batch, len(rows)),
     }
-    return rows, steps, counts
+    return rows, steps, counts | more
+
+
+def _mixture(
+    settings: Settings, context: Context, examples: list[Example], separator: int, seed: int
+) -> tuple[Sequence[packing.Row], Numbers]:
+    """Rows of the mixture, or where the base model has learnt that, of its tokens of the domain alone."""
+    wanted, width = settings.mixture.domain_tokens, settings.train.context
+    if "general" in context.inputs:
+        return mixture.mixed(TokenFile(context.inputs["general"]), examples, wanted, width, seed)
+    chosen, counts = mixture.budgeted(examples, wanted)
+    return packing.pack(chosen, separator, width, seed), counts

@@ -5,7 +5,8 @@ Format masked/2: Parquet with `id`, `input_ids`, `attention_mask`, `labels`, and
 -100 where a token is not supervised or masked, which keeps its id and stays in the context, and at the first token,
 which nothing precedes (some trainers count a label there without learning it). `datasets.load_dataset("parquet", ...)`
 reads it, and transformers' Trainer and TRL's SFTTrainer take it unchanged. In masked/1 masked and unsupervised tokens
-looked alike, so it is refused.
+looked alike, so it is refused. A name that ends in `.jsonl` has the same rows behind a line with the format, for
+machines without pyarrow.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from sm_ops.core import lines
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Tokens
@@ -58,20 +61,24 @@ def unmasked(records: Sequence[Record], tokens: Sequence[Tokens]) -> list[Exampl
 
 
 def write(path: Path, examples: Iterable[Example]) -> None:
-    """Write a masked training set."""
+    """Write a masked training set; the name's ending decides: `.jsonl`, else Parquet."""
+    examples = list(examples)
+    columns = {
+        "id": [example.id for example in examples],
+        "input_ids": [example.ids for example in examples],
+        "attention_mask": [np.ones(len(example.ids), np.int8) for example in examples],
+        "labels": [np.where(np.arange(len(each.ids)) > 0, each.labels, IGNORED) for each in examples],
+        "supervised": [example.supervised for example in examples],
+        "masked": [example.masked for example in examples],
+    }
+    if path.suffix == lines.SUFFIX:
+        lines.write(path, FORMAT, columns)
+        return
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    examples = list(examples)
     table = pa.table(
-        {
-            "id": [example.id for example in examples],
-            "input_ids": [example.ids for example in examples],
-            "attention_mask": [np.ones(len(example.ids), np.int8) for example in examples],
-            "labels": [np.where(np.arange(len(each.ids)) > 0, each.labels, IGNORED) for each in examples],
-            "supervised": [example.supervised for example in examples],
-            "masked": [example.masked for example in examples],
-        },
+        columns,
         schema=pa.schema(
             [
                 ("id", pa.string()),
@@ -89,15 +96,20 @@ def write(path: Path, examples: Iterable[Example]) -> None:
 
 def read(path: Path) -> list[Example]:
     """Read a masked training set; another format version is refused in words."""
+    names = ("id", "input_ids", "supervised", "masked")
+    found, columns = lines.read(path, names) if path.suffix == lines.SUFFIX else _from_parquet(path, names)
+    if found != FORMAT:
+        hint = f"{path.name}: format {found!r} instead of {FORMAT!r}; make the training set again."
+        raise InputError("masked-format", hint)
+    return [_example(*row) for row in zip(*columns, strict=True)]
+
+
+def _from_parquet(path: Path, names: Sequence[str]) -> tuple[str, list[list[Any]]]:
     import pyarrow.parquet as pq
 
     table = pq.read_table(path)
     found = (table.schema.metadata or {}).get(b"sm_ops_format", b"none").decode()
-    if found != FORMAT:
-        hint = f"{path.name}: format {found!r} instead of {FORMAT!r}; make the training set again."
-        raise InputError("masked-format", hint)
-    columns = (table[name].to_pylist() for name in ("id", "input_ids", "supervised", "masked"))
-    return [_example(*row) for row in zip(*columns, strict=True)]
+    return found, [table[name].to_pylist() if name in table.schema.names else [] for name in names]
 
 
 def _example(id_: str, input_ids: list[int], supervised: list[bool], masked: list[bool]) -> Example:

@@ -22,19 +22,29 @@ def pack(examples: Sequence[Example], separator: int, context: int, seed: int) -
     a value is attacked (OP-50), and is not learned. The first token of a row has no context and no label; the
     last row is filled up with separators. Masked tokens stay in the context.
     """
+    whole = stream(examples, separator, seed)
+
+    def cut_up(column: np.ndarray, filling: int) -> np.ndarray:
+        fill = np.full(-len(column) % context, filling, column.dtype)
+        return np.concatenate([column, fill]).reshape(-1, context)
+
+    labels = cut_up(whole["labels"], IGNORED)
+    labels[:, 0] = IGNORED
+    ids, masked = cut_up(whole["input_ids"], separator), cut_up(whole["masked"], False)
+    return [_row(*columns) for columns in zip(ids, labels, masked, strict=True)]
+
+
+def stream(examples: Sequence[Example], separator: int, seed: int) -> Row:
+    """`separator, document, separator, document, ...` as one long row, documents in an order drawn from the seed."""
     order = np.random.default_rng(seed).permutation(len(examples))
 
-    def stream(between: int, parts: list[np.ndarray]) -> np.ndarray:
+    def joined(between: int, parts: list[np.ndarray]) -> np.ndarray:
         gap = np.array([between], parts[0].dtype)
-        joined = np.concatenate([part for i in order for part in (gap, parts[i])])
-        fill = np.full(-len(joined) % context, between, joined.dtype)
-        return np.concatenate([joined, fill]).reshape(-1, context)
+        return np.concatenate([part for i in order for part in (gap, parts[i])])
 
-    ids = stream(separator, [example.ids for example in examples])
-    labels = stream(IGNORED, [example.labels for example in examples])
-    masked = stream(False, [example.masked for example in examples])
-    labels[:, 0] = IGNORED
-    return [_row(*columns) for columns in zip(ids, labels, masked, strict=True)]
+    ids = joined(separator, [example.ids for example in examples])
+    labels = joined(IGNORED, [example.labels for example in examples])
+    return _row(ids, labels, joined(False, [example.masked for example in examples]))
 
 
 def rows(examples: Sequence[Example], context: int) -> list[Row]:

@@ -31,6 +31,7 @@ from sm_ops.training import trainer
 from sm_ops.training.models import pick_device
 from sm_ops.training.optimisers import MuonWithAdamW
 from sm_ops.training.packing import Row, collate
+from sm_ops.training.schedule import at_most, warmup_of
 
 ACCOUNTANT = "prv"
 CHECKPOINT = "private.pt"
@@ -150,7 +151,7 @@ def _plan(records: int, units: int, settings: Any, private: Any, steps: int | No
         )
     batch = settings.batch_size * settings.accumulation
     sample_rate = min(1.0, batch / units)
-    planned = settings.epochs * math.ceil(units / batch) if steps is None else steps
+    planned = at_most(settings.epochs * math.ceil(units / batch), settings) if steps is None else steps
     noise_multiplier = private.noise_multiplier
     if noise_multiplier is None:
         try:
@@ -347,7 +348,7 @@ def _train(
     from transformers import get_scheduler
 
     optimiser = _optimiser(per_record, settings)
-    scheduler = get_scheduler(settings.schedule, optimiser, settings.warmup_steps, run.steps)
+    scheduler = get_scheduler(settings.schedule, optimiser, warmup_of(run.steps, settings), run.steps)
     state = {"optimiser": optimiser, "scheduler": scheduler}
     done = _resumed(scratch / CHECKPOINT, per_record.trained, state, run)
     parameters = list(per_record.trained.values())

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from sm_ops.core.errors import InputError
+
 END = "<|endoftext|>"
 
 CHAT_TEMPLATE = (
@@ -46,6 +48,25 @@ def train_tokenizer(
     )
     tokenizer.save_pretrained(str(folder))
     return AutoTokenizer.from_pretrained(str(folder))
+
+
+def write_tokenizer(settings: Any, texts: Iterable[str], folder: Path) -> None:
+    """The tokenizer that `settings.tokenizer` names, or one of `settings.vocab_size` entries trained on the texts.
+
+    Raises `InputError` where the named one has another number of entries, as the model is made for that number.
+    """
+    from sm_ops.scoring.tokenize import load_tokenizer
+
+    if settings.tokenizer is None:
+        train_tokenizer(texts, settings.vocab_size, folder)
+        return
+    tokenizer = load_tokenizer(settings.tokenizer)
+    if len(tokenizer) != settings.vocab_size:
+        raise InputError(
+            "other-vocabulary",
+            f"base.tokenizer has {len(tokenizer)} entries, but base.vocab_size is {settings.vocab_size}; set that so.",
+        )
+    tokenizer.save_pretrained(str(folder))
 
 
 def config(settings: Any, vocab_size: int, context: int, end: int) -> Any:

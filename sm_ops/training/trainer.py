@@ -7,6 +7,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from sm_ops.training.interventions import BLOCKING, WEAKENING, blocked_attention
 from sm_ops.training.models import pick_device
 from sm_ops.training.optimisers import MuonWithAdamW
 from sm_ops.training.packing import Row, collate, empty, learned_tokens
+from sm_ops.training.schedule import steps_of, warmup_of
 
 disable_progress_bar()  # progress is told by the caller
 
@@ -90,15 +92,16 @@ def fit(
     """Train `model` in place on `rows`; returns the number of optimiser steps and the last epoch's mean loss.
 
     A row's first token has no context, so its label has to be -100 (see `packing`). `settings`: epochs,
-    batch_size, accumulation, optimizer, learning_rate, muon_learning_rate, schedule, warmup_steps, weight_decay,
-    dtype, device, threads, checkpoint_steps. A checkpoint in `scratch` is resumed, on the CPU to the same weights
-    bit for bit. `steps` trains for so many optimiser steps instead of `epochs` passes. `intervention` says what
-    happens to the rows' masked tokens, whose labels `interventions.prepare` has set. The loss is that of the plain
-    forward pass under `clip` and `scale` too, where the mean multiplier over the microbatches with a masked token is
-    returned as well. `steps_without_loss` counts optimiser steps without any label.
+    batch_size, accumulation, optimizer, learning_rate, muon_learning_rate, schedule, warmup_steps, warmup_ratio,
+    weight_decay, steps (see `schedule.steps_of`), dtype, device, threads, checkpoint_steps. A checkpoint in `scratch`
+    is resumed, on the CPU to the same weights bit for bit. `steps` trains for so many optimiser steps instead of what
+    the settings come to. `intervention` says what happens to the rows' masked tokens, whose labels
+    `interventions.prepare` has set. The loss is that of the plain forward pass under `clip` and `scale` too, where the
+    mean multiplier over the microbatches with a masked token is returned as well. `steps_without_loss` counts
+    optimiser steps without any label.
 
     With `patience` the loss on the `validation` rows is measured after each pass, training ends when it has not
-    fallen for so many passes (`epochs` or `steps` are the most, and what the schedule counts on), and the weights of
+    fallen for so many passes (the steps above are the most, and what the schedule counts on), and the weights of
     the best pass are kept; `epochs` (trained), `best_epoch` and `validation_perplexity` (of it) are returned as well.
 
     `history_file` gets the losses by step (see `core.history`).
@@ -153,7 +156,7 @@ def _fit(
             hint = f"None of the {len(validation)} validation rows has a token to learn; give others, or no patience."
             raise InputError("no-validation", hint)
         watch = _Patience(patience, lambda: validation_loss(model, validation, padding, settings.batch_size), scratch)
-    arguments = _arguments(settings, seed, scratch, steps)
+    arguments = _arguments(settings, seed, scratch, steps_of(len(rows), settings) if steps is None else steps)
     if intervention in BLOCKING:
         require_blocking(model, max(len(row["input_ids"]) for row in rows))
     sharded = settings.processes > 1 and settings.parallel == "fsdp2"
@@ -163,7 +166,7 @@ def _fit(
         intervention,
         model=model,
         args=arguments,
-        train_dataset=rows if settings.processes == 1 else [*rows, empty(padding)],  # type: ignore[arg-type]
+        train_dataset=rows if settings.processes == 1 else torch.utils.data.ConcatDataset([rows, [empty(padding)]]),  # type: ignore[arg-type]
         data_collator=lambda batch: collate(batch, padding),
         callbacks=[_Progress(progress), *([watch] if watch else [])],
         optimizers=(_optimiser(model, settings), None),
@@ -173,7 +176,9 @@ def _fit(
         torch.manual_seed((seed + arguments.process_index) % 2**32)  # each has dropout of its own
     with deferred() as asked_to_leave:
         trainer.add_callback(_Leaving(distributed.agreed(asked_to_leave)))
-        result = trainer.train(resume_from_checkpoint=last_checkpoint(scratch))
+        trainer.add_callback(_Finished())
+        with suppress(_IsFinished):
+            trainer.train(resume_from_checkpoint=last_checkpoint(scratch))
     history = [entry for entry in trainer.state.log_history if "loss" in entry]
     losses = [entry["loss"] for entry in history]
     if not math.isfinite(sum(losses)):
@@ -185,7 +190,7 @@ def _fit(
     epochs = len(watch.losses) if watch else settings.epochs
     last_epoch = losses[-math.ceil(len(losses) / epochs) :]
     numbers: Numbers = {
-        "steps": result.global_step,
+        "steps": trainer.state.global_step,
         "train_loss": math.fsum(last_epoch) / len(last_epoch),
         "steps_without_loss": sum(entry["labels"] == 0 for entry in history),
     }
@@ -216,11 +221,6 @@ def validation_loss(model: Any, rows: Sequence[Row], padding: int, batch_size: i
             total += float(masked_loss(model(**inputs).logits, batch["labels"].to(model.device), 1))
     model.train(training)
     return total / learned_tokens(rows)
-
-
-def steps_of(rows: int, settings: Any) -> int:
-    """Optimiser steps of `settings.epochs` passes over so many rows; a pass ends with a short step."""
-    return settings.epochs * math.ceil(math.ceil(rows / settings.batch_size) / settings.accumulation)
 
 
 def last_checkpoint(scratch: Path) -> str | None:
@@ -366,17 +366,16 @@ def _optimiser(model: Any, settings: Any) -> torch.optim.Optimizer | None:
     )
 
 
-def _arguments(settings: Any, seed: int, scratch: Path, steps: int | None) -> TrainingArguments:
+def _arguments(settings: Any, seed: int, scratch: Path, steps: int) -> TrainingArguments:
     batch_size, accumulation = _share(settings)
     arguments = TrainingArguments(
         output_dir=str(scratch),
-        num_train_epochs=settings.epochs,
-        max_steps=-1 if steps is None else steps,
+        max_steps=steps,
         per_device_train_batch_size=batch_size,
         gradient_accumulation_steps=accumulation,
         learning_rate=settings.learning_rate,
         lr_scheduler_type=settings.schedule,
-        warmup_steps=settings.warmup_steps,
+        warmup_steps=warmup_of(steps, settings),
         weight_decay=settings.weight_decay,
         max_grad_norm=MAX_GRAD_NORM,
         bf16=settings.dtype == "bfloat16",
@@ -425,6 +424,18 @@ class _Leaving(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if self._asked_to_leave() and not control.should_training_stop:
             control.should_save = control.should_training_stop = True
+
+
+class _IsFinished(Exception):
+    """A checkpoint is of a training's last step."""
+
+
+class _Finished(TrainerCallback):
+    """Where the last pass is cut short the Trainer, resumed after the last step, would take one more."""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.global_step >= state.max_steps:
+            raise _IsFinished
 
 
 class _Patience(TrainerCallback):

@@ -33,7 +33,8 @@ class Trained:
 def settings() -> Callable[..., SimpleNamespace]:
     defaults = {
         "epochs": 1, "batch_size": 8, "accumulation": 1, "learning_rate": 1e-3, "schedule": "constant",
-        "warmup_steps": 0, "weight_decay": 0.0, "dtype": "float32", "device": "cpu", "threads": 1,
+        "warmup_steps": 0, "warmup_ratio": None, "steps": None, "weight_decay": 0.0, "dtype": "float32",
+        "device": "cpu", "threads": 1,
         "checkpoint_steps": 100, "optimizer": "adamw", "muon_learning_rate": 1e-2,
         "processes": 1, "parallel": "ddp",
     }  # fmt: skip

@@ -20,13 +20,16 @@ from transformers import Trainer
 from transformers import trainer as transformers_trainer
 
 from sm_ops.core import fs
-from sm_ops.training import lora, models, tiny, trainer
+from sm_ops.training import lora, mixture, models, rounds, tiny
+from sm_ops.training.masked import Example
+from sm_ops.training.token_file import TokenFile
 
 STEPS, EVERY = 30, 8
 SHAPE = SimpleNamespace(layers=1, width=16, heads=2)
 LORA = SimpleNamespace(rank=2, alpha=4, dropout=0.1)
 SETTINGS = SimpleNamespace(
-    epochs=5, batch_size=2, accumulation=2, learning_rate=1e-2, schedule="cosine", warmup_steps=3, weight_decay=0.1,
+    epochs=5, batch_size=2, accumulation=2, learning_rate=1e-2, schedule="cosine",
+    warmup_steps=3, warmup_ratio=None, steps=None, weight_decay=0.1,
     dtype="float32", device="cpu", threads=1, checkpoint_steps=EVERY, optimizer="adamw", muon_learning_rate=1e-2,
     processes=1, parallel="ddp",
 )  # fmt: skip
@@ -37,8 +40,8 @@ def die() -> None:
 
 
 def between(done: int, total: int) -> None:
-    """At step 20, four steps after the checkpoint of step 16."""
-    if done == 20:
+    """At step 20, four steps after the checkpoint of step 16; at 25 where that is the tenth of the second round."""
+    if done in (20, 25):
         die()
 
 
@@ -91,8 +94,17 @@ def run(method: str, folder: Path, kill: str | None = None) -> None:
     names = ("input_ids", "labels", "masked")
     rows = [dict(zip(names, row, strict=True)) for row in zip(ids, labels, masked, strict=True)]
     progress = {"between": between, "asked": asked}.get(kill or "", lambda done, total: None)
-    settings = SimpleNamespace(**{**vars(SETTINGS), "optimizer": "muon" if method == "scratch" else "adamw"})
-    numbers = trainer.fit(model, rows, 0, settings, 5, folder / "scratch", progress, intervention)
+    own = {"scratch": {"optimizer": "muon"}, "rounds": {"epochs": 3, "steps": 15}, "cut": {"steps": 27}}
+    settings = SimpleNamespace(**{**vars(SETTINGS), **own.get(method, {})})
+    (folder / "scratch").mkdir(parents=True, exist_ok=True)
+    if method == "mixed":
+        general, separate = TokenFile(folder.parent / "general"), Example("a", ids[0], labels[0], masked[0])
+        rows = mixture.mixed(general, [separate] * 5, 61, 12, 0)[0]
+        assert len(rows) == 24
+    number_of_rounds = 2 if method == "rounds" else 1
+    numbers = rounds.fit(number_of_rounds, model, rows, 0, settings, 5, folder / "scratch", progress, intervention)
+    if kill == "finished":
+        die()
     models.save(model, folder / "model")
     (folder / "numbers.json").write_text(json.dumps(numbers))
 
@@ -117,6 +129,11 @@ def result(folder: Path) -> dict:
 
 def main(root: Path) -> None:
     models.save(tiny.new_model(SHAPE, 32, 12, end=0, seed=3), root / "base")
+    general = np.random.default_rng(7).integers(0, 32, 12 * 19 - 5).astype("<u2")  # a row holds both sources
+    fs.write_json(root / "general" / "tokens.json", {
+        "format": "tokens/1", "dtype": "<u2", "tokens": len(general), "documents": 1, "separator": 0,
+    })  # fmt: skip
+    general.tofile(root / "general" / "tokens.bin")
     found = {}
     for method, kills in (
         ("continue", ("between", "writing", "written", "asked")),
@@ -124,13 +141,16 @@ def main(root: Path) -> None:
         ("lora", ("between", "writing", "asked")),
         ("clip", ("between",)),
         ("both", ("between",)),
+        ("rounds", ("between", "finished")),
+        ("cut", ("finished",)),
+        ("mixed", ("between",)),
     ):
         assert in_child(method, root / method) == 0
         found[method] = result(root / method) | {"kills": {}}
         for kill in kills:
             folder = root / f"{method}-{kill}"
             killed = os.WTERMSIG(in_child(method, folder, kill))
-            left = sorted(path.name for path in (folder / "scratch").glob("checkpoint-*"))
+            left = sorted(path.name for path in (folder / "scratch").rglob("checkpoint-*"))
             assert in_child(method, folder) == 0
             found[method]["kills"][kill] = result(folder) | {"signal": killed, "left": left}
     print(json.dumps(found))

@@ -24,7 +24,8 @@ KEPT = (11, 0, 1, 7, 0, 3, 11, 2, 5, 1, 9)
 """Labels of each row that are learned; eleven rows share no step evenly."""
 
 SETTINGS = {
-    "epochs": 4, "batch_size": 2, "accumulation": 2, "learning_rate": 1e-2, "schedule": "linear", "warmup_steps": 2,
+    "epochs": 4, "batch_size": 2, "accumulation": 2, "learning_rate": 1e-2, "schedule": "linear",
+    "warmup_steps": 2, "warmup_ratio": None, "steps": None,
     "weight_decay": 0.1, "dtype": "float32", "device": "cpu", "threads": 1, "checkpoint_steps": 100,
     "optimizer": "adamw", "muon_learning_rate": 1e-2,
 }  # fmt: skip

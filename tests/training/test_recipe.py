@@ -9,8 +9,10 @@ import sys
 import pytest
 
 from sm_ops.core.config import load_pipeline, presets, resolve
-from sm_ops.core.errors import InputError
-from sm_ops.training import recipe
+from sm_ops.core.errors import InputError, StageError
+from sm_ops.training import recipe, shapes
+
+PAPER = ("code_pii_paper", "code_pii_pretraining_paper", "quirks_paper", "quirks_pretraining_paper")
 
 
 def facts(source, *overrides):
@@ -19,42 +21,108 @@ def facts(source, *overrides):
 
 @pytest.fixture(scope="module")
 def paper():
-    return facts("paper")
+    """Table 3's rows; what each publishes has been compared."""
+    return {preset: facts(preset) for preset in PAPER}
 
 
+@pytest.mark.slow
 def test_every_preset_works():
-    assert {"tiny", "small", "paper", "paper-pretraining"} <= set(presets("surprise"))
-    for preset in {*presets("surprise")} - {"paper"}:
+    assert {"tiny", "small", *PAPER} <= set(presets("surprise"))
+    for preset in {*presets("surprise")} - {*PAPER}:
         assert facts(preset)["trial"]["loss"] == pytest.approx(4.85, abs=0.3)  # ln 128
 
 
-def test_the_paper_s_fine_tuning(paper):
-    """Tables 1 and 3, C.1: 11,250 chats, 540 to calibrate, 20 a step, two passes, 7,962,624 parameters."""
-    assert paper["data"]["records"]["train"] == 11_250
-    assert paper["data"]["records"]["calibration"] == 540
-    schedule = paper["schedule"]
+def test_code_pii_fine_tuning(paper):
+    """Tables 1 and 3, A.1, B.2, C.1."""
+    found = paper["code_pii_paper"]
+    assert found["data"]["records"] == {"train": 11_250, "calibration": 540, "utility": 300, "reference": 160}
+    assert (found["data"]["canaries"], found["data"]["tasks"], found["data"]["uses_of_a_value"]) == (100, 150, 100)
+    schedule = found["schedule"]
     assert (schedule["batch"], schedule["epochs"], schedule["context"]) == (20, 2, 2048)
-    assert schedule["steps"] == 1_126  # the paper's 1,125, with each pass's last half step counted as one
-    assert paper["lora"]["trainable_parameters"] == 7_962_624
-    assert paper["lora"]["layers"] == {"k_proj": 24, "o_proj": 24, "q_proj": 24, "v_proj": 24}
-    assert paper["model"]["class"] == paper["trial"]["class"] == "GptOssForCausalLM"
-    assert paper["model"]["parameters"] == 20_914_757_184
-    assert paper["model"]["weight_bytes"] == 2 * 20_914_757_184
+    assert (schedule["steps"], schedule["steps_per_epoch"]) == (1_125, 563)
+    assert found["lora"]["trainable_parameters"] == 7_962_624
+    assert found["lora"]["layers"] == {"k_proj": 24, "o_proj": 24, "q_proj": 24, "v_proj": 24}
+    assert found["model"]["class"] == found["trial"]["class"] == "GptOssForCausalLM"
+    assert found["model"]["parameters"] == 20_914_757_184
+    assert found["model"]["weight_bytes"] == 2 * 20_914_757_184
+    asked = found["evaluation"]["completions"]
+    expected = {"prompts": 300, "temperature": 1, "top_p": 1, "seconds": 90, "reasoning_effort": "medium", "k": 5}
+    assert {name: asked[name] for name in expected} == expected
 
 
-def test_the_words_say_that_experts_stay_as_they_are(paper):
-    text = "\n".join(recipe.describe(paper))
+def test_the_words_say_that_experts_stay_as_they_are_and_what_is_measured(paper):
+    text = "\n".join(recipe.describe(paper["code_pii_paper"]))
     assert "24 experts.gate_up_proj" in text
     assert "attention alone; the experts stay as they are" in text
-    assert "12,250 programs are needed, more than the standard library offers" in text
+    assert "steps: 1,125 of 2 passes x 563" in text
+    assert "300 prompts x 5 samples" in text
+    assert "temperature 1, top-p 1, reasoning effort medium; run for at most 90 s each" in text
+    assert "more than the standard library offers" in "\n".join(
+        recipe.describe(facts("tiny", "data.clean=9000", "train.epochs=1"))
+    )
 
 
-def test_the_paper_s_pretraining():
-    found = facts("paper-pretraining")
+def test_code_pii_pretraining(paper):
+    """Table 3, C.1: 250M tokens in 1,250 steps, then ten passes of 23 steps over 1,679,000 tokens."""
+    found = paper["code_pii_pretraining_paper"]
     assert found["model"]["parameters"] == 124_439_808  # GPT-2-small
-    assert found["data"]["records"]["train"] == 15_000
-    assert found["data"]["records"]["calibration"] == 720
+    shape = {"layers": 12, "width": 768, "heads": 12, "entries": 50_257, "positions": 1024}
+    assert {name: found["model"][name] for name in shape} == shape
+    assert (found["data"]["records"]["train"], found["data"]["records"]["calibration"]) == (15_000, 720)
+    mixture = found["mixture"]
+    assert (mixture["general_tokens"], mixture["domain_tokens"]) == (248_321_000, 1_679_000)
+    assert mixture["tokens_seen"] == 250_000_000
+    assert (found["base"]["rows"], found["base"]["steps"]) == (250_000, 1_250)
+    schedule = found["schedule"]
+    assert (schedule["rows"], schedule["steps_per_epoch"], schedule["steps"]) == (1_679, 23, 230)
     assert found["lora"] is None
+    assert found["evaluation"]["nll_records"] == 30
+
+
+def test_code_quirks_fine_tuning(paper):
+    """Table 3, A.2, B.3, C.2."""
+    found = paper["quirks_paper"]
+    assert (found["data"]["records"]["train"], found["data"]["records"]["calibration"]) == (4_000, 180)
+    assert (found["data"]["users"], found["data"]["tasks"], found["data"]["style_cases"]) == (10, 600, 300)
+    schedule = found["schedule"]
+    assert (schedule["rounds"], schedule["steps_per_round"], schedule["steps"], schedule["batch"]) == (2, 200, 400, 20)
+    assert found["lora"]["trainable_parameters"] == 7_962_624
+    asked = found["evaluation"]["completions"]
+    expected = {"prompts": 60, "temperature": 0.4, "top_p": 0.95, "seconds": 20, "reasoning_effort": "low", "k": 5}
+    assert {name: asked[name] for name in expected} == expected
+    assert found["evaluation"]["attack"] is None
+
+
+def test_code_quirks_pretraining(paper):
+    """Table 3, B.3, C.2: fifteen passes of 250M tokens, a hundredth of the steps to warm up."""
+    found = paper["quirks_pretraining_paper"]
+    mixture = found["mixture"]
+    assert (mixture["general_tokens"], mixture["domain_tokens"]) == (248_027_124, 1_972_876)
+    assert (mixture["tokens_seen"], mixture["passes"]) == (3_750_000_000, 15)
+    schedule = found["schedule"]
+    assert (schedule["steps"], schedule["batch"], schedule["warmup_steps"]) == (18_750, 200, 188)
+    assert found["base"] is None
+    asked = found["evaluation"]["completions"]
+    assert (asked["samples"], asked["k"], asked["execute"], asked["temperature"]) == (16, 5, False, 1)
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("train.lora.rank=8", "lora.trainable_parameters comes to 3981312 here, but published.* is 7962624"),
+        ("train.steps=1000", "schedule.steps comes to 1000 here, but published.schedule.steps is 1125"),
+        ("data.form=text", "data.records.train comes to 15000 here, but published.data.records.train is 11250"),
+        ("base.name=nobody/unknown", "lora.trainable_parameters is not known here"),
+    ],
+)
+def test_a_recipe_that_is_not_as_published_fails_the_check(override, words):
+    with pytest.raises(StageError, match=words):
+        facts("code_pii_paper", override)
+
+
+def test_a_figure_that_there_is_not_is_an_error_of_the_config():
+    with pytest.raises(InputError, match=r"published\.schedule\.step names no figure.*schedule\.steps"):
+        recipe.agree({"schedule": {"steps": 3}}, {"schedule.step": 3})
 
 
 def test_steps_are_counted_as_the_trainer_counts_them(tmp_path, settings):
@@ -67,7 +135,7 @@ def test_steps_are_counted_as_the_trainer_counts_them(tmp_path, settings):
     assert found["schedule"]["rows"] == 10
     ids = np.arange(1, 9)
     rows = [{"input_ids": ids, "labels": ids, "masked": np.zeros(8, bool)}] * 10
-    model = recipe.small(recipe.shape_of(resolved("tiny").base, resolved("tiny").train))
+    model = shapes.small(shapes.shape_of(resolved("tiny").base, resolved("tiny").train))
     result = trainer.fit(model, rows, 0, settings(epochs=3, batch_size=3, accumulation=2), 0, tmp_path)
     assert found["schedule"]["steps"] == result["steps"]
 

@@ -109,7 +109,7 @@ def _documents(documents: Settings) -> dict[str, int] | None:
 
 
 def _schedule(settings: Settings, documents: dict[str, int] | None) -> Facts:
-    from sm_ops.training.trainer import steps_of
+    from sm_ops.training.schedule import steps_of
 
     tune = settings.tune
     whole = documents is not None and settings.base.window is None
@@ -180,7 +180,8 @@ def _trial(settings: Settings, shape: Any) -> Facts:
     """Verify, tune for a step and extract, on the CPU."""
     from sm_ops.pii.extractor.infer import extract
     from sm_ops.pii.extractor.tune import tune
-    from sm_ops.training.recipe import ONCE, small
+    from sm_ops.training.recipe import ONCE
+    from sm_ops.training.shapes import small
 
     with tempfile.TemporaryDirectory() as scratch:
         tokenizer, words = _tokenizer(settings.base, Path(scratch))

@@ -17,7 +17,8 @@ from sm_ops.training import models
 
 TRAINING = {
     "epochs": 1, "batch_size": 8, "accumulation": 1, "optimizer": "muon", "learning_rate": 4e-3,
-    "muon_learning_rate": 0.02, "schedule": "linear", "warmup_steps": 2, "weight_decay": 0.0, "dtype": "float32",
+    "muon_learning_rate": 0.02, "schedule": "linear", "warmup_steps": 2, "warmup_ratio": None, "steps": None,
+    "weight_decay": 0.0, "dtype": "float32",
     "device": "cpu", "threads": 1, "checkpoint_steps": 1000, "processes": 1, "parallel": "ddp",
 }  # fmt: skip
 BASE = {
