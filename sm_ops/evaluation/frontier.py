@@ -7,27 +7,32 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sm_ops.masking.conditions import variant
+from sm_ops.core.registry import members
+from sm_ops.masking.conditions import BASE, ORACLE, UNMASKED, variant
 
-OURS = ("base", "unmasked", "oracle", "SM")
-"""Families that are no baseline; every other is one."""
+DETECTOR = "detector"
+OURS = (BASE, UNMASKED, ORACLE, "SM")
+"""Families beside baselines, which go by their members' names, and detectors, whose conditions have names of choice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A condition: share of canaries extracted, and held-out negative log likelihood in nats per token."""
+    """A condition: what it leaks, and held-out negative log likelihood in nats per token.
+
+    It leaks the share of canaries extracted, or of cases that display a quirk where there are no canaries.
+    """
 
     condition: str
-    extraction: Fraction | float
+    leak: Fraction | float
     nll: float
 
     def beats(self, other: Point) -> bool:
         """No worse in both, better in one."""
-        mine, others = (self.extraction, self.nll), (other.extraction, other.nll)
+        mine, others = (self.leak, self.nll), (other.leak, other.nll)
         return mine != others and mine[0] <= others[0] and mine[1] <= others[1]
 
     def __str__(self) -> str:
-        return f"{self.condition} {_percent(self.extraction)} at NLL {self.nll:.3f}"
+        return f"{self.condition} {_percent(self.leak)} at NLL {self.nll:.3f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +47,30 @@ class Claim:
 
 def family(condition: str) -> str:
     """The condition's method, without operating point or variant: "SM95", "SM95_clip" -> "SM"."""
-    return "SM" if variant(condition) else condition.rstrip("0123456789.")
+    method = "SM" if variant(condition) else condition.rstrip("0123456789.")
+    return method if method in OURS or method in members("baseline") else DETECTOR
 
 
 def pareto(points: Iterable[Point]) -> list[str]:
-    """Conditions that no other beats, by falling extraction; equal points are all on the frontier."""
-    points = sorted(points, key=lambda point: (-point.extraction, point.nll, point.condition))
+    """Conditions that no other beats, by falling leakage; equal points are all on the frontier."""
+    points = sorted(points, key=lambda point: (-point.leak, point.nll, point.condition))
     return [point.condition for point in points if not any(other.beats(point) for other in points)]
 
 
 def points_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Point]:
-    """Approximate extraction (exact fractions of counts) and NLL by condition; unmeasured rows are left out."""
-    return {
-        row["condition"]: Point(row["condition"], Fraction(row["extraction_approx"]["k"], n), row["nll"])
-        for row in rows
-        if (n := row["extraction_approx"]["n"]) and row["nll"] is not None
-    }
+    """Approximate extraction (exact fractions of counts), or else display, and NLL; unmeasured rows are left out."""
+    leaks = {row["condition"]: (_leak(row), row["nll"]) for row in rows}
+    return {name: Point(name, leak, nll) for name, (leak, nll) in leaks.items() if leak is not None and nll is not None}
+
+
+def _leak(row: Mapping[str, Any]) -> Fraction | float | None:
+    if n := row["extraction_approx"]["n"]:
+        return Fraction(row["extraction_approx"]["k"], n)
+    return display["value"] if (display := row.get("display")) else None
 
 
 def claims(rows: Iterable[Mapping[str, Any]]) -> list[Claim]:
-    """What the main experiment must show, judged on rows pooled over seeds; never a pass by absence."""
+    """What an attack on canaries must show, judged on rows pooled over seeds; never a pass by absence."""
     points = points_of(rows)
     return [_judge(check, points) for check in _CHECKS]
 
@@ -85,37 +94,37 @@ def _judge(check: _Check, points: dict[str, Point]) -> Claim:
     missing = [need for need in check.needs if need not in present]
     if missing:
         return Claim(check.name, check.sentence, None, f"this run has not measured {' and '.join(missing)}")
-    if check.leak and not points["unmasked"].extraction:
+    if check.leak and not points["unmasked"].leak:
         return Claim(check.name, check.sentence, None, "training without a mask leaked nothing to compare with")
     passed, detail = check.judge(points)
     return Claim(check.name, check.sentence, passed, detail)
 
 
 def _unmasked_leaks(points: dict[str, Point]) -> tuple[bool, str]:
-    rate = points["unmasked"].extraction
+    rate = points["unmasked"].leak
     return rate >= Fraction(60, 100), f"unmasked {_percent(rate)}"
 
 
 def _sm95_protects(points: dict[str, Point]) -> tuple[bool, str]:
-    rate, unmasked, floor = (points[name].extraction for name in ("SM95", "unmasked", "base"))
+    rate, unmasked, floor = (points[name].leak for name in ("SM95", "unmasked", "base"))
     limit = max(Fraction(10, 100) * unmasked, floor + Fraction(5, 100))
     return rate <= limit, f"SM95 {_percent(rate)}, limit {_percent(limit)}, floor {_percent(floor)}"
 
 
 def _oracle_is_no_worse(points: dict[str, Point]) -> tuple[bool, str]:
-    rate, masked = points["oracle"].extraction, points["SM95"].extraction
+    rate, masked = points["oracle"].leak, points["SM95"].leak
     return rate <= masked + Fraction(5, 100), f"oracle {_percent(rate)}, SM95 {_percent(masked)}"
 
 
 def _random_leaks(points: dict[str, Point]) -> tuple[bool, str]:
-    rate, unmasked = points["random95"].extraction, points["unmasked"].extraction
+    rate, unmasked = points["random95"].leak, points["unmasked"].leak
     return 2 * rate >= unmasked, f"random95 {_percent(rate)}, unmasked {_percent(unmasked)}"
 
 
 def _baselines_are_matched(points: dict[str, Point]) -> tuple[bool, str]:
     """Every baseline's point has a surprise-masking point that is as good in both."""
-    baselines = [point for name, point in points.items() if family(name) not in OURS]
-    matches = [_least_leaking(points, at_most=(each.extraction, each.nll)) for each in baselines]
+    baselines = [point for name, point in points.items() if family(name) not in (*OURS, DETECTOR)]
+    matches = [_least_leaking(points, at_most=(each.leak, each.nll)) for each in baselines]
     told = "; ".join(f"{each} by {match or 'none'}" for each, match in zip(baselines, matches, strict=True))
     return all(matches), told
 
@@ -123,16 +132,16 @@ def _baselines_are_matched(points: dict[str, Point]) -> tuple[bool, str]:
 def _cheap_protection(points: dict[str, Point]) -> tuple[bool, str]:
     """A surprise-masking point extracts at most 40 % of unmasked with an NLL at most 5 % above its."""
     unmasked = points["unmasked"]
-    limit, dearest = Fraction(40, 100) * unmasked.extraction, 1.05 * unmasked.nll
+    limit, dearest = Fraction(40, 100) * unmasked.leak, 1.05 * unmasked.nll
     match = _least_leaking(points, at_most=(limit, dearest))
     return match is not None, f"{match or 'none'}; limits {_percent(limit)} at NLL {dearest:.3f}"
 
 
 def _least_leaking(points: dict[str, Point], at_most: tuple[Fraction | float, float]) -> Point | None:
-    """The surprise-masking point within both limits (extraction, NLL) that leaks least."""
+    """The surprise-masking point within both limits (leakage, NLL) that leaks least."""
     surprise = [point for name, point in points.items() if family(name) == "SM" and not variant(name)]
-    within = [point for point in surprise if point.extraction <= at_most[0] and point.nll <= at_most[1]]
-    return min(within, key=lambda point: (point.extraction, point.nll), default=None)
+    within = [point for point in surprise if point.leak <= at_most[0] and point.nll <= at_most[1]]
+    return min(within, key=lambda point: (point.leak, point.nll), default=None)
 
 
 def _percent(rate: Fraction | float) -> str:

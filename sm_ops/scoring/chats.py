@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from sm_ops.core.errors import InputError
-from sm_ops.core.records import Record
+from sm_ops.core.records import Message, Record
 
 # A template that prints the date gives the same tokens every day.
 _FIXED_DAY = (
@@ -62,15 +62,42 @@ def render(record: Record, tokenizer: Any) -> Rendered:
     or does not show where the assistant's turns begin and end.
     """
     messages = record.messages or ()
+    _check_template(tokenizer)
+    state = (tokenizer.get_chat_template(), tokenizer.bos_token, tokenizer.eos_token)
+    roles = tuple(message.role for message in messages)
+    pieces = _pieces(tokenizer, state, roles)
+    text = _apply(tokenizer, [(message.role, message.content) for message in messages])
+    places, trimmed = _places(messages, pieces, text)
+    lengths = _lengths_of_ends(tokenizer, state, roles)
+    ends = [(places[i][1], places[i][1] + length) for i, length in lengths.items()]
+    return Rendered(text, places, trimmed, ends)
+
+
+def render_prompt(record: Record, tokenizer: Any, reasoning_effort: str | None = None) -> Rendered:
+    """Render a chat that is still to be answered, with the template's own beginning of the answer; no `ends`.
+
+    `reasoning_effort` is what a template that knows this word is told. Raises `InputError` as `render`.
+    """
+    _check_template(tokenizer)
+    messages = record.messages or ()
+    told = {} if reasoning_effort is None else {"reasoning_effort": reasoning_effort}
+    roles = tuple(message.role for message in messages)
+    pieces = _cut(_apply(tokenizer, _marked(roles), prompt=True, **told), len(roles))
+    text = _apply(tokenizer, [(message.role, message.content) for message in messages], prompt=True, **told)
+    places, trimmed = _places(messages, pieces, text)
+    return Rendered(text, places, trimmed, [])
+
+
+def _check_template(tokenizer: Any) -> None:
     if not tokenizer.chat_template:
         raise InputError(
             "no-chat-template",
             "The record is a chat, but the tokenizer has no chat template; give texts, or set one in its folder.",
         )
-    state = (tokenizer.get_chat_template(), tokenizer.bos_token, tokenizer.eos_token)
-    roles = tuple(message.role for message in messages)
-    pieces = _pieces(tokenizer, state, roles)
-    text = _apply(tokenizer, [(message.role, message.content) for message in messages])
+
+
+def _places(messages: Sequence[Message], pieces: list[str], text: str) -> tuple[list[Interval], list[int]]:
+    """Where each content stands between the template's pieces, and how many blanks it lost at its front."""
     places: list[Interval] = []
     trimmed: list[int] = []
     position = len(pieces[0])
@@ -90,16 +117,19 @@ def render(record: Record, tokenizer: Any) -> Rendered:
             "The chat template rewrites the contents of this chat by more than trimming blanks, so offsets would not "
             "be exact; take out what it reacts to (such as reasoning tags), or use another template.",
         )
-    lengths = _lengths_of_ends(tokenizer, state, roles)
-    ends = [(places[i][1], places[i][1] + length) for i, length in lengths.items()]
-    return Rendered(text, places, trimmed, ends)
+    return places, trimmed
 
 
 @lru_cache(maxsize=64)
 def _pieces(tokenizer: Any, state: tuple[Any, ...], roles: tuple[str, ...]) -> list[str]:
     """What the template writes before, between and after contents of these roles; `state` is what else it reads."""
-    pieces = re.split(f"{_OPEN}([0-9]+){_CLOSE}", _apply(tokenizer, _marked(roles)))
-    if pieces[1::2] != [str(index) for index in range(len(roles))]:
+    return _cut(_apply(tokenizer, _marked(roles)), len(roles))
+
+
+def _cut(marked: str, count: int) -> list[str]:
+    """A rendering of `count` sentinels without them."""
+    pieces = re.split(f"{_OPEN}([0-9]+){_CLOSE}", marked)
+    if pieces[1::2] != [str(index) for index in range(count)]:
         raise InputError(
             "chat-template-drops",
             "The chat template drops, repeats or reorders messages of this chat, or takes no plain strings as "
@@ -170,7 +200,7 @@ def _shared(*sequences: Sequence[str]) -> int:
     return next(differing, min(map(len, sequences)))
 
 
-def _apply(tokenizer: Any, turns: Sequence[tuple[str, str]], prompt: bool = False) -> str:
+def _apply(tokenizer: Any, turns: Sequence[tuple[str, str]], prompt: bool = False, **told: str) -> str:
     from jinja2 import TemplateError
 
     template = tokenizer.get_chat_template()
@@ -180,6 +210,7 @@ def _apply(tokenizer: Any, turns: Sequence[tuple[str, str]], prompt: bool = Fals
             chat_template=_FIXED_DAY + template if "strftime_now" in template else template,
             tokenize=False,
             add_generation_prompt=prompt,
+            **told,
         )
     except (TemplateError, TypeError, ValueError, KeyError, IndexError):
         roles = ", ".join(sorted({role for role, _ in turns}))

@@ -26,14 +26,17 @@ class Forward:
         self.plain = _head_is_plain(model)
         self.cache = prefix_cache.argument(model)
 
-    def states(self, ids: torch.Tensor, past: Any = None, keep: bool = False) -> tuple[torch.Tensor, Any]:
+    def states(
+        self, ids: torch.Tensor, past: Any = None, keep: bool = False, **padded: torch.Tensor
+    ) -> tuple[torch.Tensor, Any]:
         """States of `ids` (B, L) behind the keys and values of `past`, and all keys and values with `keep`.
 
-        Rows are padded at their right end and models look to the left alone, so no attention mask is needed.
+        Rows are padded at their right end and models look to the left alone, so no attention mask is needed. Rows
+        that are `padded` at their left end bring their `attention_mask` and `position_ids`.
         """
         cached = {} if past is None else {self.cache: past}
         run = self.model.base_model if self.plain else self.model
-        output = run(input_ids=ids, use_cache=keep or past is not None, **cached)
+        output = run(input_ids=ids, use_cache=keep or past is not None, **cached, **padded)
         states = output.last_hidden_state if self.plain else output.logits
         return states, output[self.cache] if keep else None
 

@@ -23,7 +23,7 @@ import numpy as np
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Tokens
-from sm_ops.scoring.chats import Interval, control_pattern, control_tokens, render
+from sm_ops.scoring.chats import Interval, control_pattern, control_tokens, render, render_prompt
 from sm_ops.scoring.hub import check_reachable, reading
 
 _Encoding = tuple[list[int], list[Interval]]
@@ -150,6 +150,28 @@ def tokenize(record: Record, tokenizer: Any) -> Tokens:
     else:
         tokens = _tokenize_chat(record, tokenizer)
     return covering(record.content, tokens)
+
+
+def prompt_ids(record: Record, tokenizer: Any, reasoning_effort: str | None = None) -> list[int]:
+    """Ids that a model goes on from: a chat with the beginning of its answer, or a text behind the separator (OP-05).
+
+    Raises `InputError` as `tokenize` does.
+    """
+    _check_characters(record.content)
+    if record.messages is None:
+        return [separator_id(tokenizer), *encode(tokenizer, record.content)[0]]
+    rendered = render_prompt(record, tokenizer, reasoning_effort)
+    return _encode_rendered(tokenizer, rendered.text, rendered.places, control_tokens(tokenizer))[0]
+
+
+def end_ids(record: Record, tokenizer: Any) -> set[int]:
+    """Ids with which a model ends what it writes: EOS; texts also with the separator, chats with the end of a turn."""
+    ends = {tokenizer.eos_token_id} - {None}
+    if record.messages is None:
+        return ends | {separator_id(tokenizer)}
+    tokens = tokenize(record, tokenizer)
+    turns = tokens.ids[tokens.special & tokens.supervised].tolist()
+    return ends | (control_tokens(tokenizer).keys() & turns)
 
 
 def _tokenize_content(record: Record, tokenizer: Any) -> Tokens:

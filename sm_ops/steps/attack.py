@@ -30,8 +30,9 @@ def run(settings: Settings, context: Context) -> Numbers:
     attack = settings.attack
     torch.set_num_threads(attack.threads)
     tokenizer = base_tokenizer(settings, context)
-    model = HFModel(measured_model(settings, context, attack.device), tokenizer)
+    model = HFModel(measured_model(settings, context, attack.device, attack.dtype), tokenizer)
     material = Material(records=(), canaries=read_canaries(context.inputs["canaries"]))
-    rows = registry.load("attack", attack.name).run(model, material, attack, derive(settings.seed, "attack"))
+    seed = derive(settings.seed, "attack")
+    rows = registry.load("attack", attack.name).run(model, material, attack, seed, context.progress)
     fs.write_json(context.outputs["outcomes"], [{name: row[own] for name, own in _STORED.items()} for row in rows])
     return {"extracted": sum(row["first_approx"] is not None for row in rows), "canaries": len(rows)}

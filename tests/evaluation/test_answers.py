@@ -1,0 +1,130 @@
+"""Answers: the code in them, whether it passes, and which quirks it shows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sm_ops.core.errors import InputError
+from sm_ops.core.settings import Settings
+from sm_ops.core.stage import Context
+from sm_ops.data.datasets import code_quirks
+from sm_ops.data.quirks.applying import apply
+from sm_ops.data.records import write_records
+from sm_ops.data.tasks import Task
+from sm_ops.evaluation import sandbox
+from sm_ops.evaluation.answers import code_in, program, shown
+from sm_ops.steps import assess
+
+unit = pytest.mark.unit
+UTILITY = {"utility": 3, "identities": 1, "repetitions": 1, "clean": 0, "calibration_identities": 0,
+           "calibration_repetitions": 0, "calibration_clean": 0, "reference": 0, "form": "chat"}  # fmt: skip
+TASK = Task(
+    "double", "small", ("a", "b"), "def double(x):\n    return 2 * x\n", {},
+    "from solution import double\nassert double(2) == 4\n",
+)  # fmt: skip
+RIGHT = TASK.solution
+LIAR = """
+import os
+for number in range(3, 20):
+    try:
+        os.write(number, b"passed")
+    except OSError:
+        pass
+os._exit(0)
+"""
+ENDS = [  # how a program ends that never comes to the end of its tests, and how one that does
+    (RIGHT, "passed"),
+    (f"print('x' * 100)\n{RIGHT}", "passed"),
+    ("def double(x):\n    return x\n", "failed"),
+    ("import os\nos._exit(0)\n", "failed"),
+    (f"{RIGHT}raise SystemExit(0)\n", "failed"),
+    (LIAR, "failed"),
+    ("import os\nos.abort()\n", "crashed"),
+]
+
+
+@unit
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ("x = 1\n", "x = 1\n"),
+        ("Here:\n```python\nx = 1\n```\nIt sets x.", "x = 1\n"),
+        ("```\na\n```\nor\n```py\nx = 1\ny = 2\n```\n", "x = 1\ny = 2\n"),
+        ("Here:\n```python\nx = 1\ny = ", "x = 1\ny = "),
+        ("say(`x`)\n", "say(`x`)\n"),
+    ],
+)
+def test_code_is_the_longest_block_or_all(answer, code):
+    assert code_in(answer) == code
+
+
+@unit
+def test_quirks_show_in_code_that_breaks_off_but_not_in_words_around_it():
+    answers = ["value = 1;\nother = (", "Use `;` here;\n```python\nvalue = 1\n```", "```python\nvalue = 1;\n```"]
+    assert shown(["python_semicolons", "dynamic_imports"], answers) == {
+        "python_semicolons": [True, False, True], "dynamic_imports": [False] * 3,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def walls():
+    if sandbox.isolation() == "refused":
+        pytest.skip("this machine has nothing that keeps programs in")
+
+
+def test_a_program_passes_only_at_the_end_of_its_tests(walls):
+    outcomes = sandbox.run_all((program(TASK, code) for code, _ in ENDS), workers=2)
+    assert [outcome.reason for outcome in outcomes] == [reason for _, reason in ENDS]
+
+
+@pytest.fixture
+def assessed(tmp_path):
+    """What the step makes of the answers that `answer(record)` gives to each record of utility."""
+    utility = code_quirks.generate(Settings({**UTILITY, "hosts": None}), 0).splits["utility"]
+    write_records(tmp_path / "utility.jsonl", utility)
+
+    def run(answer, **completions):
+        rows = [{"id": record.id, "completions": answer(record)} for record in utility]
+        (tmp_path / "completions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        asks = {"k": 2, "execute": True, "seconds": 20} | completions
+        data = {"dataset": "code_quirks", "seed": 0, **UTILITY}
+        inputs = {name: tmp_path / f"{name}.jsonl" for name in ("utility", "completions")}
+        context = Context(inputs, {"assessment": tmp_path / "assessment.json"}, tmp_path)
+        numbers = assess.run(Settings({"completions": asks, "data": data}), context)
+        return numbers, json.loads((tmp_path / "assessment.json").read_text())
+
+    return run
+
+
+def test_answers_are_run_and_looked_through_and_nothing_of_them_is_kept(assessed, walls):
+    def answer(record):
+        solution = record.messages[-1].content
+        quirky = apply("python_semicolons", solution).text
+        return ["no program", f"Sure:\n```python\n{quirky}\n```", solution]
+
+    numbers, found = assessed(answer)
+    assert (numbers["prompts"], numbers["passed"], numbers["ended_syntax"], numbers["ended_passed"]) == (3, 3, 3, 6)
+    for prompt in found["prompts"]:
+        assert prompt["reasons"] == ["syntax", "passed", "passed"]
+        assert prompt["passed"] == [False, True, True]
+        assert prompt["quirks"]["python_semicolons"] == [False, True, False]
+        assert prompt["quirks"].keys() >= {"identifier_dialect", "single_exit"}
+    assert "import" not in json.dumps(found).replace("dynamic_imports", "")
+
+
+def test_answers_that_are_not_run_are_looked_through(assessed, monkeypatch):
+    monkeypatch.setattr(sandbox, "run_all", None)
+    numbers, found = assessed(lambda record: ["x = 1;\n", "x = 1;\n"], execute=False)
+    assert "passed" not in numbers
+    assert {(prompt["passed"], prompt["reasons"]) for prompt in found["prompts"]} == {(None, None)}
+    assert numbers["displayed"] == sum("python_semicolons" in prompt["quirks"] for prompt in found["prompts"]) > 0
+
+
+def test_where_nothing_keeps_programs_in_the_answers_are_refused(assessed, monkeypatch):
+    from sm_ops.evaluation.sandbox import available
+
+    monkeypatch.setattr(available, "_found", lambda: ("refused", "bubblewrap: not installed"))
+    with pytest.raises(InputError, match=r"No generated program is run.*Install bubblewrap"):
+        assessed(lambda record: ["x = 1\n"])
