@@ -39,14 +39,16 @@ def run(
     _run(resolved_config(config, overrides), jobs, orchestrate)
 
 
-@app.command(epilog="Examples: sm-ops sweep | sm-ops sweep --set seeds=[0,1] --jobs 2")
+@app.command(
+    epilog="Examples: sm-ops sweep | sm-ops sweep interventions_tiny | sm-ops sweep --set seeds=[0,1] --jobs 2"
+)
 def sweep(
     config: Annotated[str, typer.Argument(help="A preset or a .yaml file.", metavar="[CONFIG]")] = "sweep",
     overrides: Set = None,
     jobs: Jobs = None,
     orchestrate: Orchestrate = False,
 ) -> None:
-    """Draw the larger picture: 100 canaries, more operating points and five seeds over the same stages."""
+    """Draw the larger picture (100 canaries, more points, five seeds), or fill the tables of any preset."""
     _run(resolved_config(config, overrides), jobs, orchestrate)
 
 
@@ -158,23 +160,27 @@ def _show_run(chain: dict[str, str], as_json: bool) -> None:
 
 
 @app.command(epilog="Examples: sm-ops report | sm-ops report --json | sm-ops report tiny-0a1b | "
-    "sm-ops report --suitability")  # fmt: skip
+    "sm-ops report --suitability | sm-ops report --coverage")  # fmt: skip
 def report(
     name: RunName = None,
     suitability: Annotated[
         bool, typer.Option("--suitability", help="One page on all runs: where surprise separates, and where not.")
     ] = False,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="One page on all runs: what masks cover, and what comes of it.")
+    ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Write that page below this folder; default: suitability in the home folder.")
+        Path | None, typer.Option(help="Write that page below this folder; default: its name in the home folder.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print a run's table (or its numbers as JSON) and where its report lies; or the suitability page of all runs."""
+    """Print a run's table (or its numbers as JSON) and where its report lies; or make a page on all runs."""
     from sm_ops.core.home import find_run, home_folder
     from sm_ops.report.finish import results_of
 
-    if suitability or out is not None:
-        _suitability(name, suitability, out, as_json)
+    pages = [page for page, asked in (("suitability", suitability), ("coverage", coverage)) if asked]
+    if pages or out is not None:
+        _page_of_all(name, pages, out, as_json)
         return
     found = find_run(home_folder(), name)
     numbers = results_of(found)
@@ -186,21 +192,25 @@ def report(
     print(f"report: {found.folder / 'report.html'}")
 
 
-def _suitability(name: str | None, asked: bool, out: Path | None, as_json: bool) -> None:
+def _page_of_all(name: str | None, pages: list[str], out: Path | None, as_json: bool) -> None:
     from sm_ops.core.errors import InputError
     from sm_ops.core.home import home_folder
-    from sm_ops.report.suitability.collect import collect
-    from sm_ops.report.suitability.html import lines, write
 
-    if name is not None or not asked:
-        hint = "--suitability is about all runs, and --out about its page; leave the run out, or give --suitability."
-        raise InputError("suitability-of-all", hint)
-    found = collect(home_folder())
-    page = write(found, out or home_folder() / "suitability")
+    if name is not None or len(pages) != 1:
+        hint = (
+            "--suitability is about all runs, as is --coverage, and --out about their page; leave the run out, and "
+            "give one of the two."
+        )
+        raise InputError("page-of-all", hint)
+    (page,) = pages
+    collect = importlib.import_module(f"sm_ops.report.{page}.collect")
+    html = importlib.import_module(f"sm_ops.report.{page}.html")
+    found = collect.collect(home_folder())
+    path = html.write(found, out or home_folder() / page)
     if as_json:
         print(json.dumps(found, indent=1))
         return
-    print("\n".join([*lines(found), f"page: {page}"]))
+    print("\n".join([*html.lines(found), f"page: {path}"]))
     say_next("report")
 
 
@@ -243,7 +253,9 @@ def _fetch(model: str) -> None:
     print("next: sm-ops run small", file=sys.stderr)
 
 
-@app.command(epilog="Examples: sm-ops validate | sm-ops validate paper --json | sm-ops validate small --resolve")
+@app.command(
+    epilog="Examples: sm-ops validate | sm-ops validate code_pii_paper --json | sm-ops validate small --resolve"
+)
 def validate(
     config: Config = "tiny",
     overrides: Set = None,

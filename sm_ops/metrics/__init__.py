@@ -1,6 +1,12 @@
 """Measures that know nothing of models or masks: counts, ranking, intervals, correlation, tasks (NumPy)."""
 
-from sm_ops.metrics.bootstrap import difference_interval, ratio_interval, ratio_intervals
+from sm_ops.metrics.bootstrap import (
+    correlation_interval,
+    difference_interval,
+    mean_ratio_interval,
+    ratio_interval,
+    ratio_intervals,
+)
 from sm_ops.metrics.counts import Confusion, category_view, confusion
 from sm_ops.metrics.intervals import (
     clopper_pearson,
@@ -34,10 +40,12 @@ __all__ = [
     "clustered_rate",
     "completion_nll",
     "confusion",
+    "correlation_interval",
     "difference_interval",
     "display_at",
     "hits_needed",
     "lower_bound",
+    "mean_ratio_interval",
     "pass_at",
     "pass_at_unbiased",
     "pass_rates",

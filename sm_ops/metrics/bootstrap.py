@@ -10,6 +10,8 @@ import numpy as np
 
 RESAMPLES = 2000
 MOST = 1000
+FEWEST = 5
+"""Clusters under which a correlation gets no interval: too few to resample (choice T-3)."""
 
 
 def ratio_interval(
@@ -31,6 +33,21 @@ def ratio_intervals(
     return [_percentiles(part, whole, confidence) for part, whole in zip(sums[::2], sums[1::2], strict=True)]
 
 
+def mean_ratio_interval(
+    ratios: Sequence[tuple[np.ndarray, np.ndarray]], seed: int, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """Percentile interval of the unweighted mean of several ratios over the same clusters; see `ratio_interval`.
+
+    Resamples in which a ratio has no whole are left out.
+    """
+    sums = _resampled(np.array([each for ratio in ratios for each in ratio]), seed)
+    wholes = sums[1::2]
+    defined = (wholes > 0).all(axis=0)
+    if not defined.any():
+        return None
+    return percentiles((sums[::2, defined] / wholes[:, defined]).mean(axis=0), confidence)
+
+
 def _percentiles(parts: np.ndarray, wholes: np.ndarray, confidence: float) -> tuple[float, float] | None:
     defined = wholes > 0
     return percentiles(parts[defined] / wholes[defined], confidence) if defined.any() else None
@@ -45,6 +62,27 @@ def difference_interval(
     if not defined.any():
         return None
     return percentiles((sums[0] / sums[1].clip(1) - sums[2] / sums[3].clip(1))[defined], confidence)
+
+
+def correlation_interval(
+    x: np.ndarray, y: np.ndarray, clusters: np.ndarray, seed: int, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """Percentile interval of Pearson's correlation, resampling whole clusters of points.
+
+    Resamples in which either side does not vary are left out. `None` under `FEWEST` clusters.
+    """
+    names, cluster = np.unique(clusters, return_inverse=True)
+    if len(names) < FEWEST:
+        return None
+    weights = drawn(len(names), seed)[cluster]
+    weights = weights / weights.sum(axis=0)
+    values = [np.asarray(each, np.float64)[:, None] for each in (x, y)]
+    off = [each - (weights * each).sum(axis=0) for each in values]
+    spread = np.prod([(weights * each**2).sum(axis=0) for each in off], axis=0)
+    defined = spread > 1e-24
+    if not defined.any():
+        return None
+    return percentiles((weights * off[0] * off[1]).sum(axis=0)[defined] / np.sqrt(spread[defined]), confidence)
 
 
 def _resampled(values: np.ndarray, seed: int) -> np.ndarray:

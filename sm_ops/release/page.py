@@ -9,7 +9,7 @@ from html import escape
 from sm_ops.release import words
 from sm_ops.release.facts import Facts
 from sm_ops.report import page as html
-from sm_ops.report.surprise.words import HEADER, cells, headline
+from sm_ops.report.surprise.words import conditions_table, headline
 
 
 def page(facts: Facts) -> str:
@@ -73,7 +73,7 @@ def _evidence(facts: Facts) -> Iterator[str]:
     if run.get("claims"):
         yield f"<h3>What the run shows</h3>{html.claim_list(run['claims'])}"
     if run.get("rows"):
-        every = html.html_table(HEADER, [cells(row) for row in headline(run["rows"])])
+        every = html.html_table(*conditions_table(headline(run["rows"]), run["rows"]))
         yield f"<details><summary>Conditions of the run</summary>{every}</details>"
     if not found:
         yield html.remark("No evidence was collected.")

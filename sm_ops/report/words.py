@@ -93,7 +93,7 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 def claim_lines(claims: Sequence[Row]) -> list[str]:
     """Each claim with whether it holds and the numbers."""
-    width = max(len(told(claim)) for claim in claims)
+    width = max((len(told(claim)) for claim in claims), default=0)
     return [f"{told(claim):<{width}}  {claim['sentence']} ({claim['detail']})" for claim in claims]
 
 

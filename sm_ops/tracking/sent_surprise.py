@@ -14,16 +14,23 @@ PARAMETERS = (
     "train.method", "train.epochs", "train.batch_size", "train.accumulation", "train.learning_rate", "train.schedule",
     "train.context", "train.dtype",
     "attack.name", "attack.samples", "attack.reveal",
+    "completions.samples", "completions.k", "completions.temperature", "completions.top_p",
 )  # fmt: skip
 PLACES = ("data.hosts", "data.own.train", "data.own.calibration", "data.own.utility", "data.own.reference")
 MODELS = ("base.name", "references.*.model", "references.*.fit")
-_NUMBERS = ("nll", "nll_se", "target_coverage", "collateral_rate", "budget_tokens", "expected_exact")
+_NUMBERS = (
+    "nll", "nll_se", "target_coverage", "collateral_rate", "budget_tokens", "expected_exact", "completion_nll",
+    "pass_se", "display_se",
+)  # fmt: skip
 _RATES = ("extraction_approx", "extraction_exact")
+_ANSWERS = ("pass_at", "display")
 FIGURE = "frontier.svg"
 ARTIFACTS = ("report.html", FIGURE, "results.json")
 DATA = ("synthesize", ("train", "calibration", "utility", "reference"))
 COLUMNS = (
     Column("extraction_approx", "canaries extracted", share=True),
+    Column("display", "quirks displayed", share=True),
+    Column("pass_at", "tasks passed", share=True),
     Column("nll", "held-out NLL"),
     Column("extraction_exact", "extracted exactly", share=True),
     Column("target_coverage", "targets masked", share=True),
@@ -58,6 +65,9 @@ def _measures(row: Json) -> Measures:
         rate = row[name]
         measures[name] = rate["k"] / rate["n"] if rate["n"] else None
         measures |= {f"{name}_low": rate["low"], f"{name}_high": rate["high"]}
+    for name in _ANSWERS:
+        rate = row.get(name) or dict.fromkeys(("value", "low", "high"))
+        measures |= {name: rate["value"], f"{name}_low": rate["low"], f"{name}_high": rate["high"]}
     return measures
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sm_ops.metrics import difference_interval, ratio_interval
+from sm_ops.metrics import bootstrap, correlation_interval, difference_interval, ratio_interval
 
 pytestmark = pytest.mark.unit
 
@@ -53,3 +53,21 @@ def test_pairs_take_out_what_both_share():
 def test_the_seed_fixes_it():
     parts, wholes = np.arange(30) % 4, np.full(30, 4)
     assert ratio_interval(parts, wholes, seed=3) == ratio_interval(parts, wholes, seed=3)
+
+
+def test_a_correlation_resamples_whole_clusters_as_by_hand() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.random(18)
+    y = x + 0.3 * rng.random(18)
+    clusters = np.repeat(["a", "b", "c", "d", "e", "f"], 3)
+    drawn = bootstrap.drawn(6, 5)
+    found = []
+    for draw in drawn.T.astype(int):
+        taken = np.concatenate(
+            [np.tile(np.flatnonzero(clusters == name), n) for name, n in zip("abcdef", draw, strict=True)]
+        )
+        found.append(np.corrcoef(x[taken], y[taken])[0, 1])
+    expected = np.quantile(found, [0.025, 0.975])
+    assert correlation_interval(x, y, clusters, seed=5) == pytest.approx(tuple(expected))
+    assert correlation_interval(x[:12], y[:12], clusters[:12], seed=5) is None, "four clusters"
+    assert correlation_interval(np.ones(18), y, clusters, seed=5) is None, "no variance"

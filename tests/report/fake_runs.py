@@ -110,7 +110,7 @@ def config(**changes: Any) -> dict[str, Any]:
     return {
         "name": "tiny",
         "seeds": [0, 1],
-        "base": {"name": None},
+        "base": {"name": None, "layers": 2, "width": 128, "heads": 4, "vocab_size": 2048},
         "data": {"dataset": "code_pii"},
         "masking": {
             "reference": "tiny", "targets": [0.95], "by": None, "baselines": {"random": [0.95]},

@@ -116,7 +116,7 @@ def test_calibration_stands_beside_training(tiny: SimpleNamespace) -> None:
     assert results["operating_points"] == [
         {
             "condition": "SM95", "tau": 2.5, "validation_coverage": 0.95, "validation_low": 0.5, "validation_high": 1.0,
-            "training_coverage": 0.93, "validation_collateral": 0.03, "training_collateral": 0.045,
+            "training_coverage": 0.93, "validation_collateral": 0.03, "training_collateral": 0.045, "r_max": None,
         }
     ]  # fmt: skip
     verdicts = [(r["reference"], r["chosen"], r["auroc"], r["decision"]) for r in results["references"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,22 +13,32 @@ from sm_ops.evaluation.frontier import family
 from sm_ops.masking.conditions import variant
 from sm_ops.report.outputs import Outputs
 from sm_ops.report.page import claim_list, csv_text, figure, html_table, item_list, page, remark, section
+from sm_ops.report.surprise.limits import limits
+from sm_ops.report.surprise.measures import (
+    DISPLAY,
+    EXTRACTION,
+    NLL,
+    OUTCOMES,
+    UTILITIES,
+    Measure,
+    measured,
+    outcome_of,
+)
 from sm_ops.report.surprise.plots import budget_svg, coverage_svgs, frontier_svg, histogram_svg
 from sm_ops.report.surprise.results import load_results
 from sm_ops.report.surprise.strip import shade, strip_svg
-from sm_ops.report.surprise.words import HEADER, cells, headline
-from sm_ops.report.words import count, decimal, interval, percent, share
+from sm_ops.report.surprise.tables.words import as_html, as_rows, correlation_rows
+from sm_ops.report.surprise.words import METHODS, conditions_table, headline
+from sm_ops.report.words import DASH, count, decimal, interval, percent, share
 
 Json = dict[str, Any]
 
-TABLES = ("rows", "per_seed", "by_kind", "curve", "canaries", "operating_points", "references", "stages", "claims")
+TABLES = (
+    "rows", "per_seed", "by_kind", "by_quirk", "by_family", "curve", "canaries", "operating_points", "detectors",
+    "references", "stages", "claims",
+)  # fmt: skip
 BOUND_ROWS = 20
 _LOGS = ("log_p", "log_p_lower", "log_samples_upper")
-METHODS = {
-    "continue": "continued pretraining of the base model on packed text",
-    "scratch": "pretraining from scratch on packed text",
-    "lora": "fine-tuning of the base model with low-rank adapters",
-}
 
 
 def write_report(run: Run, home: Path) -> Path:
@@ -38,8 +49,12 @@ def write_report(run: Run, home: Path) -> Path:
     histogram = calibration[run.config["masking"]["reference"]]["histogram"]
     page = _page(results, run.config, histogram, outputs.json("mask", "strip.json"))
     fs.write_json(run.folder / "results.json", results)
-    for name in TABLES:
-        fs.write_atomic(run.folder / f"{name}.csv", csv_text(results[name]).encode())
+    files = {name: results.get(name, []) for name in TABLES}
+    files |= {f"table_{each['table']}": as_rows(each) for each in results["tables"]}
+    files["correlations"] = correlation_rows(results["tables"])
+    for name, rows in files.items():
+        if rows:
+            fs.write_atomic(run.folder / f"{name}.csv", csv_text(rows).encode())
     fs.write_atomic(run.folder / "frontier.svg", frontier_svg(results).encode())
     fs.write_atomic(run.folder / "report.html", page.encode())
     return run.folder / "report.html"
@@ -50,13 +65,13 @@ def _page(results: Json, config: Json, histogram: Json, strip: Json) -> str:
         _frontier(results),
         _conditions(results),
         _coverage(results),
-        _calibration(results, histogram),
+        _calibration(results, histogram, config),
         _bound(results),
         _strip(strip),
-        _kinds(results),
-        _budget(results, config),
+        *_leaked(results, config),
+        *_paper(results),
         _stages(results, config),
-        _limits(results, config),
+        section("What this does not say", item_list(limits(results, config))),
     )
     title = f"{results['run']['name']}: leakage against utility"
     finished = results["run"]["finished"][:16].replace("T", " ")
@@ -64,40 +79,55 @@ def _page(results: Json, config: Json, histogram: Json, strip: Json) -> str:
 
 
 def _frontier(results: Json) -> str:
+    clusters = "task" if outcome_of(results["rows"]) is DISPLAY else "canary"
     note = (
-        "Each mark is a condition, pooled over its training seeds (small dots). Vertical bars are 95 % intervals "
-        "that take each canary as one cluster, horizontal bars the standard error over seeds. Down and left is better."
+        "Each mark is a condition, pooled over its training seeds (small dots). Bars of shares are 95 % intervals that "
+        f"take each {clusters} as one cluster, those of the NLL the standard error over seeds. "
     )
+    utilities = measured(results["rows"], UTILITIES) or [NLL]
+    figures = [
+        figure(frontier_svg(results, utility), f"{note}Down and {_better(utility)} is better.") for utility in utilities
+    ]
     return section(
         "The frontier",
         '<div class="pair">',
-        figure(frontier_svg(results), note),
+        *figures,
         f"<div><h3>What the run shows</h3>{claim_list(results['claims'])}</div></div>",
     )
 
 
+def _better(utility: Measure) -> str:
+    return "left" if utility.better == "lower" else "right"
+
+
 def _conditions(results: Json) -> str:
     rows, shown = results["rows"], headline(results["rows"])
-    header = (*HEADER, "NLL against unmasked", "canaries exposed")
-    table = html_table(header, [_condition(row) for row in shown])
+    made = _condition_table(shown, rows)
     if len(shown) < len(rows):
-        every = html_table(header, [_condition(row) for row in rows])
-        table += f"<details><summary>All {len(rows)} conditions</summary>{every}</details>"
+        made += f"<details><summary>All {len(rows)} conditions</summary>{_condition_table(rows, rows)}</details>"
     note = (
         "Masked: downstream tokens that are not learned. Coverage: share of the target tokens among them; collateral: "
         "share of the others. Brackets are 95 % intervals, ± is one standard error over seeds. Exposed: canaries with "
         "an occurrence of which no token is masked. ● on the frontier: no other mask that needs no labels in training "
-        "leaks less at no worse NLL. A dash is undefined."
+        "leaks less at no worse utility. A dash is undefined."
     )
-    return section("Conditions", table, remark(note))
+    return section("Conditions", made, remark(note))
 
 
-def _condition(row: Json) -> tuple[str, ...]:
+def _condition_table(shown: list[Json], rows: list[Json]) -> str:
+    header, cells = conditions_table(shown, rows)
+    lines = [
+        (own[0] + (" ●" if row["on_frontier"] else ""), *own[1:], *_beside(row))
+        for row, own in zip(shown, cells, strict=True)
+    ]
+    return html_table((*header, "NLL against unmasked", "canaries exposed"), lines)
+
+
+def _beside(row: Json) -> tuple[str, str]:
     change, error = row["nll_change"], row["nll_change_se"]
-    against = "-" if change is None else f"{100 * change:+.1f} %" + (f" ± {100 * error:.1f}" if error else "")
+    against = DASH if change is None else f"{100 * change:+.1f} %" + (f" ± {100 * error:.1f}" if error else "")
     exposed = row["exposed_canaries"]
-    name = row["condition"] + (" ●" if row["on_frontier"] else "")
-    return name, *cells(row)[1:], against, "-" if exposed is None else f"{exposed['k']} of {exposed['n']}"
+    return against, DASH if not exposed or not exposed["n"] else f"{exposed['k']} of {exposed['n']}"
 
 
 def _coverage(results: Json) -> str:
@@ -106,7 +136,7 @@ def _coverage(results: Json) -> str:
     rows = [
         (
             point["condition"],
-            decimal(point["tau"]),
+            _threshold(point),
             _ends(point["validation_low"], point["validation_high"]),
             *(percent(point[f"{split}_{rate}"]) for rate, split in columns),
         )
@@ -124,6 +154,12 @@ def _coverage(results: Json) -> str:
     return section(
         "Coverage against outcome", f'<div class="pair">{panels}</div>', html_table(header, rows), remark(note)
     )
+
+
+def _threshold(point: Json) -> str:
+    """In nats; of a local rule the largest rank among the neighbours, in percent."""
+    ranks = point.get("r_max")
+    return decimal(point["tau"]) if ranks is None else f"rank < {ranks:g} %"
 
 
 def _bound(results: Json) -> str:
@@ -164,7 +200,7 @@ def _ends(low: float | None, high: float | None) -> str:
     return "-" if low is None or high is None else f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def _calibration(results: Json, histogram: Json) -> str:
+def _calibration(results: Json, histogram: Json, config: Json) -> str:
     never = dict(zip(("target", "other"), histogram["never"], strict=True))
     note = (
         "Validation tokens by the largest threshold at which the complete procedure masks them. Never masked, and not "
@@ -180,7 +216,7 @@ def _calibration(results: Json, histogram: Json) -> str:
     return section(
         "Scores and verdicts",
         '<div class="pair">',
-        figure(histogram_svg(histogram, results["operating_points"]), note),
+        figure(histogram_svg(histogram, results["operating_points"], config["masking"]["select"] == "local"), note),
         f"<div><h3>References</h3><ul>{''.join(verdicts)}</ul></div></div>",
     )
 
@@ -197,26 +233,43 @@ def _strip(strip: Json) -> str:
     return section("One record", figure(strip_svg(strip, mask), note))
 
 
-def _kinds(results: Json) -> str:
-    kinds = list(dict.fromkeys(each["kind"] for each in results["by_kind"]))
-    rates = {(each["condition"], each["kind"]): each["extraction_approx"] for each in results["by_kind"]}
+def _leaked(results: Json, config: Json) -> Iterator[str]:
+    """What came out by kind: values that were attacked, quirks that answers were looked through for."""
+    if EXTRACTION in measured(results["rows"], OUTCOMES):
+        rates = {(each["condition"], each["kind"]): each["extraction_approx"] for each in results["by_kind"]}
+        note = "Approximate extraction over all seeds: share, hits of attacks, 95 % interval clustered by canary."
+        yield section("Extraction by kind of value", _heat_table(results["rows"], rates), remark(note))
+        yield _budget(results, config)
+    if DISPLAY in measured(results["rows"], OUTCOMES):
+        rates = {(each["condition"], each["quirk"]): each for each in results["by_quirk"]}
+        note = "Prompts with an answer that shows the quirk, over all seeds: share, hits of prompts, 95 % interval."
+        yield section("Display by quirk", _heat_table(results["rows"], rates), remark(note))
+    if results.get("by_family"):
+        rates = {(each["condition"], each["family"]): _counted(each) for each in results["by_family"]}
+        note = "Prompts with an answer that passes, over all seeds: share, passed of prompts, 95 % interval over tasks."
+        yield section("Passing by family of tasks", _heat_table(results["rows"], rates), remark(note))
+
+
+def _counted(rate: Json) -> Json:
+    """A share of prompts with its counts."""
+    return {**rate, "k": round(rate["value"] * rate["prompts"]), "n": rate["prompts"]}
+
+
+def _heat_table(rows: list[Json], rates: dict[tuple[str, str], Json]) -> str:
+    kinds = list(dict.fromkeys(kind for _, kind in rates))
     body = "".join(
         f'<tr><th scope="row">{escape(row["condition"])}</th>'
-        + "".join(_heat(rates[row["condition"], kind]) for kind in kinds)
+        + "".join(_heat(rates.get((row["condition"], kind))) for kind in kinds)
         + "</tr>"
-        for row in results["rows"]
+        for row in rows
     )
     head = "".join(f'<th scope="col">{escape(kind)}</th>' for kind in ("condition", *kinds))
-    return section(
-        "Extraction by kind of value",
-        f'<div class="wide"><table class="heat"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>',
-        remark("Approximate extraction over all seeds: share, hits of attacks, 95 % interval clustered by canary."),
-    )
+    return f'<div class="wide"><table class="heat"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _heat(rate: Json) -> str:
-    level = share(rate)
-    if level is None:
+def _heat(rate: Json | None) -> str:
+    level = share(rate) if rate else None
+    if rate is None or level is None:
         return "<td>-</td>"
     ink = "#fff" if level > 0.5 else "#222"
     limits = f"{100 * rate['low']:.0f}–{100 * rate['high']:.0f}"
@@ -244,6 +297,18 @@ def _budget(results: Json, config: Json) -> str:
         "canaries, needs no sampling. Intervals of every budget are in curve.csv."
     )
     return section("The attacker's budget", figure(budget_svg(results), note), table)
+
+
+def _paper(results: Json) -> Iterator[str]:
+    """The paper's tables that the run fills, where its data is of the paper's kinds."""
+    if not results["tables"]:
+        return
+    note = (
+        "Ours above, the paper's below; a dash is undefined, not measured or not in the paper. Brackets are 95 % "
+        "intervals, ± is one standard error over seeds. The settings differ as told below each table, so rates are not "
+        "to be compared as they stand: look at the order of the conditions."
+    )
+    yield section("Beside the paper's tables", remark(note), *map(as_html, results["tables"]))
 
 
 def _stages(results: Json, config: Json) -> str:
@@ -286,23 +351,3 @@ def _trainings(results: Json) -> str:
     ]
     note = "Passes: optimiser steps times batch over rows. Multiplier: mean weight of the masked tokens' gradient."
     return html_table(header, rows) + remark(note)
-
-
-def _limits(results: Json, config: Json) -> str:
-    attacked = next((row["extraction_approx"]["n"] for row in results["rows"]), 0)
-    seeds = len(config["seeds"])
-    regime = METHODS[config["train"]["method"]]
-    if config["base"]["name"] is None and config["train"]["method"] != "scratch":
-        regime += ", here a small GPT-2 trained on the spot on public code"
-    items = (
-        f"The regime is {regime}. Larger models, other data and other schedules memorise differently: compare "
-        "conditions within this run, and do not carry its rates over.",
-        f"Each condition was attacked {attacked} times ({attacked // seeds} canaries, {seeds} "
-        f"{'seed' if seeds == 1 else 'seeds'}). Seeds share their canaries, masks and base model, so intervals count "
-        "canaries, and differences within them are not established.",
-        "One attack was run. What it does not extract may fall to another: paraphrase, membership inference, gradients "
-        "and other prompts were not tried. Low extraction is no guarantee of privacy.",
-        "Utility is the loss on held-out clean records; no downstream task was measured.",
-        "Only labelled values count as private. What the labels miss is in no rate on this page.",
-    )
-    return section("What this does not say", item_list(items))

@@ -9,7 +9,16 @@ from sm_ops.evaluation.frontier import family
 from sm_ops.masking.conditions import BASE, variant
 from sm_ops.report.figures import FAINT, GREY, INK, svg
 from sm_ops.report.labels import label_ends, label_lines, label_points
-from sm_ops.report.words import percent, share
+from sm_ops.report.surprise.measures import (
+    COLLATERAL,
+    COVERAGE,
+    EXTRACTION,
+    NLL,
+    UTILITIES,
+    Measure,
+    measured,
+    outcome_of,
+)
 
 Json = dict[str, Any]
 
@@ -19,58 +28,88 @@ COLOURS = {  # Okabe and Ito's palette: apart from each other for every kind of 
     "random": "#b87700",
     "goldfish": "#b0568f",
     "oracle": "#009e73",
+    "detector": "#5a5a00",
     "base": GREY,
 }
-MARKS = {"SM": "o", "unmasked": "s", "random": "^", "goldfish": "D", "oracle": "*", "base": "x"}
+MARKS = {
+    "SM": "o", "unmasked": "s", "random": "^", "goldfish": "D", "oracle": "*", "detector": "v", "base": "x",
+}  # fmt: skip
 OTHER_COLOUR, OTHER_MARK = "#3b8fb8", "P"
 """Of baselines that have none of their own."""
 
+_HALF = 50.0
 _ABOVE = {"loc": "lower left", "bbox_to_anchor": (0, 1.02), "ncols": 3, "columnspacing": 1.0, "handlelength": 1.2}
 
 
-def frontier_svg(results: Json) -> str:
-    """Extraction against held-out NLL, with the path of the surprise-masking points and the chance floor."""
-    rows = [row for row in results["rows"] if row["condition"] != BASE and _measured(row)]
-    seeds = [row for row in results["per_seed"] if row["condition"] != BASE and _measured(row)]
+def frontier_svg(results: Json, utility: Measure | None = None) -> str:
+    """What is not wanted against utility, with the path of the surprise-masking points and the base model's level.
+
+    `utility` is by default the first that was measured: answers that pass, else NLL.
+    """
+    outcome = outcome_of(results["rows"])
+    utility = utility or next(iter(measured(results["rows"], UTILITIES)), NLL)
+    rows, seeds = (_standing(results[name], utility, outcome) for name in ("rows", "per_seed"))
 
     def draw(axes: Any) -> None:
         path = [row for row in rows if family(row["condition"]) == "SM" and not variant(row["condition"])]
-        axes.plot([row["nll"] for row in path], [_rate(row) for row in path], color=COLOURS["SM"], linewidth=1.4)
-        _points(axes, rows, seeds, x=_nll, y=_rate)
-        _floor(axes, results)
+        x, y = [utility.at(row) for row in path], [outcome.at(row) for row in path]
+        axes.plot(x, y, color=COLOURS["SM"], linewidth=1.4)
+        _points(axes, rows, seeds, utility, outcome)
+        _floor(axes, results, outcome)
         axes.plot([], [], ".", color=FAINT, markersize=4, label="one seed")
         axes.errorbar([], [], yerr=[], fmt="o", color=FAINT, label="95 % interval")
         axes.legend(**_ABOVE)
-        axes.set(xlabel="held-out NLL, nats per token (left is better)", ylim=(-4, 104))
-        axes.set_ylabel("canaries extracted, % (down is better)")
+        axes.set_xlabel(f"{utility.axis} ({'left' if utility.better == 'lower' else 'right'} is better)")
+        axes.set_ylabel(f"{outcome.axis} (down is better)")
 
-    return svg("frontier", "Leakage against utility by condition", (5.0, 4.2), draw, above=0.35)
+    name = "frontier" if utility is NLL else f"frontier-{utility.name}"
+    return svg(name, "Leakage against utility by condition", (5.0, 4.2), draw, above=0.35)
 
 
-def coverage_svgs(results: Json) -> tuple[str, str]:
-    """Coverage against outcome: extraction by target coverage, and NLL by collateral masking rate."""
-    rows = [row for row in results["rows"] if row["target_coverage"] is not None and _measured(row)]
-    seeds = [row for row in results["per_seed"] if row["target_coverage"] is not None and _measured(row)]
+def coverage_svgs(results: Json) -> list[str]:
+    """Coverage against outcome: the outcome by target coverage, and each utility by collateral masking rate."""
+    rows, seeds = results["rows"], results["per_seed"]
+    outcome = outcome_of(rows)
 
-    def extraction(axes: Any) -> None:
-        _points(axes, rows, seeds, x=lambda row: 100 * row["target_coverage"], y=_rate)
-        axes.set(xlabel="target tokens masked, %", ylabel="canaries extracted, %")
+    def leakage(axes: Any) -> None:
+        _points(axes, _standing(rows, COVERAGE, outcome), _standing(seeds, COVERAGE, outcome), COVERAGE, outcome)
+        axes.set(xlabel=COVERAGE.axis, ylabel=outcome.axis)
 
-    def utility(axes: Any) -> None:
-        axes.set_xscale("function", functions=(_root, _square))  # the cheap conditions lie close together
-        _points(axes, rows, seeds, x=lambda row: 100 * (row["collateral_rate"] or 0.0), y=_nll)
-        axes.set(xlabel="other tokens masked, % (square-root scale)", ylabel="held-out NLL, nats")
-        axes.set_xticks([tick for tick in (0, 1, 5, 10, 20, 40, 60, 80, 100) if tick <= axes.get_xlim()[1]])
+    def by_collateral(utility: Measure) -> Callable[[Any], None]:
+        def draw(axes: Any) -> None:
+            collateral_scale(axes)
+            pooled, single = (_standing(each, COLLATERAL, utility) for each in (rows, seeds))
+            _points(axes, pooled, single, COLLATERAL, utility)
+            axes.set(xlabel=f"{COLLATERAL.axis} (square-root scale)", ylabel=utility.axis)
+            collateral_ticks(axes)
+
+        return draw
 
     size = (4.6, 3.4)
-    return (
-        svg("coverage", "Extraction by target coverage", size, extraction),
-        svg("utility", "Held-out NLL by collateral masking rate", size, utility),
-    )
+    return [
+        svg("coverage", f"{outcome.title} by target coverage", size, leakage),
+        *(
+            svg(f"utility-{each.name}", f"{each.title} by collateral masking rate", size, by_collateral(each))
+            for each in measured(rows, UTILITIES) or [NLL]
+        ),
+    ]
 
 
-def histogram_svg(histogram: Json, points: Sequence[Json]) -> str:
-    """Critical values of target and of other validation tokens; each operating point's threshold is a line."""
+def collateral_scale(axes: Any) -> None:
+    """A square-root scale along x: the cheap conditions lie close together."""
+    axes.set_xscale("function", functions=(_root, _square))
+
+
+def collateral_ticks(axes: Any) -> None:
+    """Round percentages along x, once the points are drawn."""
+    axes.set_xticks([tick for tick in (0, 1, 5, 10, 20, 40, 60, 80, 100) if tick <= axes.get_xlim()[1]])
+
+
+def histogram_svg(histogram: Json, points: Sequence[Json], ranks: bool = False) -> str:
+    """Critical values of target and of other validation tokens; each operating point's threshold is a line.
+
+    `ranks`: values are minus the rank among neighbours, in percent (a local rule), and no scores in nats.
+    """
 
     def draw(axes: Any) -> None:
         series = {"other": (FAINT, None), "target": (COLOURS["unmasked"], "////")}
@@ -83,7 +122,8 @@ def histogram_svg(histogram: Json, points: Sequence[Json]) -> str:
         for tau, _ in reached:
             axes.axvline(tau, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
         label_lines(axes, reached)
-        axes.set(xlabel="score, nats (each line masks what lies right of it)", ylabel="share of tokens, %")
+        score = "minus the rank among neighbours, %" if ranks else "score, nats"
+        axes.set(xlabel=f"{score} (each line masks what lies right of it)", ylabel="share of tokens, %")
         axes.margins(y=0.35)  # room for the legend above the bars
         axes.legend(loc="upper left")
 
@@ -94,50 +134,79 @@ def budget_svg(results: Json) -> str:
     """Approximate extraction within the first b continuations, one line a condition."""
     curves: dict[str, list[Json]] = {}
     for point in results["curve"]:
-        if _attacked(point):
+        if EXTRACTION.at(point) is not None:
             curves.setdefault(point["condition"], []).append(point)
 
     def draw(axes: Any) -> None:
         for condition, points in curves.items():
-            x, y = [point["budget"] for point in points], [_rate(point) for point in points]
-            axes.plot(x, y, color=_colour(condition), marker=_mark(condition), markersize=4, linewidth=1.2)
+            x, y = [point["budget"] for point in points], [EXTRACTION.at(point) for point in points]
+            axes.plot(x, y, color=colour(condition), marker=mark(condition), markersize=4, linewidth=1.2)
         budgets = sorted({point["budget"] for points in curves.values() for point in points})
         axes.set_xscale("log", base=2)
         axes.set_xticks(budgets, [str(budget) for budget in budgets])
-        axes.set(xlabel="continuations sampled for a canary", ylabel="canaries extracted, %", ylim=(-4, 104))
-        ends = [(points[-1]["budget"], _rate(points[-1]), name, _colour(name)) for name, points in curves.items()]
+        axes.set(xlabel="continuations sampled for a canary", ylabel=EXTRACTION.axis, ylim=(-4, 104))
+        last = [(name, points[-1]) for name, points in curves.items()]
+        ends = [(point["budget"], EXTRACTION.at(point) or 0.0, name, colour(name)) for name, point in last]
         label_ends(axes, ends, apart=6.5)
 
     return svg("budget", "Extraction by the attacker's budget", (5.0, 3.4), draw, right=0.95)
 
 
-def _points(
-    axes: Any, rows: Sequence[Json], seeds: Sequence[Json], x: Callable[[Json], float], y: Callable[[Json], float]
-) -> None:
-    """Seeds as dots, pooled rows as named marks with the intervals of rates and the standard errors of NLLs."""
+def colour(condition: str) -> str:
+    """A condition's colour in every figure."""
+    return COLOURS.get(family(condition), OTHER_COLOUR)
+
+
+def mark(condition: str) -> str:
+    """A condition's mark in every figure."""
+    return MARKS.get(family(condition), OTHER_MARK)
+
+
+def share_limits(axes: Any, measure: Measure) -> None:
+    """The whole axis for a share that reaches its middle, else what is drawn: from nothing on."""
+    if measure.share:
+        top = axes.get_ylim()[1]
+        axes.set_ylim(*((-4, 104) if top > _HALF else (-0.04 * top, top)))
+
+
+def _points(axes: Any, rows: Sequence[Json], seeds: Sequence[Json], x: Measure, y: Measure) -> None:
+    """Seeds as dots, pooled rows as named marks with intervals, or standard errors over seeds."""
     for row in seeds:
-        axes.plot(x(row), y(row), ".", color=_colour(row["condition"]), markersize=4, alpha=0.6)
+        axes.plot(x.at(row), y.at(row), ".", color=colour(row["condition"]), markersize=4, alpha=0.6)
     for row in rows:
-        errors = {"yerr": _reach(row["extraction_approx"]) if y is _rate else row["nll_se"]}
-        errors["xerr"] = row["nll_se"] if x is _nll else None
-        name = family(row["condition"])
-        mark = {"fmt": _mark(name), "markersize": 10 if name == "oracle" else 6.5, "color": _colour(name)}
-        axes.errorbar(x(row), y(row), **errors, **mark, markeredgecolor="white", markeredgewidth=0.7, elinewidth=1)
+        condition = row["condition"]
+        size = 10 if mark(condition) == "*" else 6.5
+        style = {"fmt": mark(condition), "markersize": size, "color": colour(condition), "markeredgecolor": "white"}
+        errors = {"xerr": _bar(x.reach(row)), "yerr": _bar(y.reach(row))}
+        axes.errorbar(x.at(row), y.at(row), **errors, **style, markeredgewidth=0.7, elinewidth=1)
     axes.margins(x=0.17, y=0.12)
     axes.autoscale_view()
-    if y is _rate:
-        axes.set_ylim(-4, 104)
-    bars = [(x(row), 100 * row["extraction_approx"]["low"], 100 * row["extraction_approx"]["high"]) for row in rows]
-    named = [(x(row), y(row), row["condition"], _colour(row["condition"])) for row in rows]
-    label_points(axes, named, bars if y is _rate else ())
+    share_limits(axes, y)
+    named = [(x.at(row) or 0.0, y.at(row) or 0.0, row["condition"], colour(row["condition"])) for row in rows]
+    bars = [
+        (across, up - reach[0], up + reach[1])
+        for (across, up, *_), row in zip(named, rows, strict=True)
+        if (reach := y.reach(row)) is not None and y.share
+    ]
+    label_points(axes, named, bars)
 
 
-def _floor(axes: Any, results: Json) -> None:
-    """The base model never saw the canaries: what it extracts is chance."""
+def _standing(rows: Sequence[Json], x: Measure, y: Measure) -> list[Json]:
+    """Trained conditions that both measures know."""
+    return [row for row in rows if row["condition"] != BASE and x.at(row) is not None and y.at(row) is not None]
+
+
+def _bar(reach: tuple[float, float] | None) -> list[list[float]] | None:
+    """An error bar as matplotlib wants it."""
+    return None if reach is None else [[reach[0]], [reach[1]]]
+
+
+def _floor(axes: Any, results: Json, outcome: Measure) -> None:
+    """The base model never saw the private values or forms: what it shows is chance."""
     for row in results["rows"]:
-        if row["condition"] == BASE and _attacked(row):
-            floor = f"chance floor {percent(share(row['extraction_approx']))}"
-            axes.axhline(_rate(row), color=COLOURS["base"], linewidth=1, linestyle=(0, (1, 2)), label=floor)
+        if row["condition"] == BASE and (level := outcome.at(row)) is not None:
+            floor = f"chance floor {level:.1f} %"
+            axes.axhline(level, color=COLOURS["base"], linewidth=1, linestyle=(0, (1, 2)), label=floor)
 
 
 def _root(x: Any) -> Any:
@@ -150,34 +219,3 @@ def _square(x: Any) -> Any:
     import numpy as np
 
     return np.sign(x) * np.square(x)
-
-
-def _colour(condition: str) -> str:
-    return COLOURS.get(family(condition), OTHER_COLOUR)
-
-
-def _mark(condition: str) -> str:
-    return MARKS.get(family(condition), OTHER_MARK)
-
-
-def _nll(row: Json) -> float:
-    return row["nll"]
-
-
-def _rate(row: Json) -> float:
-    """Approximate extraction in percent."""
-    return 100 * (share(row["extraction_approx"]) or 0.0)
-
-
-def _reach(rate: Json) -> list[list[float]]:
-    """How far a rate's interval goes down and up, in percent points, as matplotlib wants it."""
-    middle = share(rate) or 0.0
-    return [[100 * max(0.0, middle - rate["low"])], [100 * max(0.0, rate["high"] - middle)]]
-
-
-def _attacked(row: Json) -> bool:
-    return row["extraction_approx"]["n"] > 0
-
-
-def _measured(row: Json) -> bool:
-    return _attacked(row) and row["nll"] is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import exp
 from pathlib import Path
 from typing import Any
@@ -12,20 +12,23 @@ import numpy as np
 
 from sm_ops.attacks.members.prefix_extraction import expected_exact
 from sm_ops.core.home import Run
-from sm_ops.core.settings import Settings
-from sm_ops.evaluation.frontier import claims, pareto, points_of
-from sm_ops.masking.conditions import BASE, ORACLE, UNMASKED, trainings
+from sm_ops.evaluation import answer_claims, frontier
+from sm_ops.evaluation.frontier import pareto, points_of
+from sm_ops.masking.conditions import BASE, ORACLE, UNMASKED, trained_in
+from sm_ops.masking.rules import settings_at
 from sm_ops.metrics import clustered_rate, standard_error, wilson
 from sm_ops.report.costs import selecting
 from sm_ops.report.outputs import Outputs, stage_times
+from sm_ops.report.surprise import answers
+from sm_ops.report.surprise.tables.build import tables_of
 from sm_ops.report.surprise.words import table_lines, verdict_lines
 from sm_ops.report.words import claim_lines, rule_name
 
 FORMAT = "results/1"
 SCORES = ("approx", "exact")
 STAGES = (
-    "synthesize", "audit", "execute", "base", "fit", "score", "calibrate", "mask", "redact", "train", "attack",
-    "evaluate",
+    "synthesize", "audit", "execute", "general", "base", "fit", "score", "detect", "calibrate", "mask", "redact",
+    "train", "attack", "evaluate", "complete", "assess",
 )  # fmt: skip
 NEXT = "sm-ops sweep (a larger picture), sm-ops show (what is stored), sm-ops report --json (the numbers)"
 
@@ -38,18 +41,18 @@ def load_results(run: Run, home: Path) -> Json:
     `rows` has one entry per condition, pooled over seeds with intervals clustered by canary; `per_seed` one per
     condition and seed with Wilson intervals. A rate is `{k, n, low, high}`, its interval one of 95 %; `nll` is in
     nats per token of the held-out records, `nll_se` its standard error over seeds. Extraction counts hits within
-    the largest budget; `expected_exact` is its closed form, the mean over canaries of 1 - (1 - p)^budget.
+    the largest budget; `expected_exact` is its closed form, the mean over canaries of 1 - (1 - p)^budget; n is 0 where
+    nothing was attacked. `pass_at`, `display` and `completion_nll` are of answers to held-out prompts (see `answers`).
     Raises `InputError` where an output is no longer stored.
     """
     outputs = Outputs(run, home)
     covered = outputs.json("mask", "coverage.json")
     budgets = sorted(run.config["attack"]["budgets"])
-    settings = Settings(run.config)
-    masks = {name: mask for name, (mask, _) in trainings(settings.masking, settings.train).items()}
+    masks = {name: mask for name, (mask, _) in trained_in(run.config).items()}
     coverage = {name: covered[mask] for name, mask in masks.items()}
     conditions = [BASE, *masks]
     cells = {
-        condition: [_read_cell(outputs, condition, seed, budgets[-1]) for seed in run.config["seeds"]]
+        condition: [_read_cell(run, outputs, condition, seed, budgets[-1]) for seed in run.config["seeds"]]
         for condition in conditions
     }
     rows = [_pooled_row(condition, cells, coverage) for condition in conditions]
@@ -57,7 +60,7 @@ def load_results(run: Run, home: Path) -> Json:
     best = pareto(choices)
     for row in rows:
         row["on_frontier"] = None if row["condition"] in (BASE, ORACLE) else row["condition"] in best
-    return {
+    results = {
         "format": FORMAT,
         "run": {"id": run.id, "name": run.name, "finished": run.finished, "method": run.config["train"]["method"]},
         "rows": rows,
@@ -67,15 +70,19 @@ def load_results(run: Run, home: Path) -> Json:
             for cell in own
         ],
         "by_kind": list(_by_kind(cells)),
+        "by_quirk": [each for name, own in cells.items() for each in answers.by_quirk(name, _assessed(own))],
+        "by_family": [each for name, own in cells.items() for each in answers.by_family(name, _assessed(own))],
         "curve": [_curve_point(name, own, budget) for name, own in cells.items() for budget in budgets],
         "canaries": list(_by_canary(cells, coverage)),
-        **_calibration(outputs, run.config["masking"]["reference"], covered),
+        **_calibration(outputs, run.config["masking"], covered),
+        "detectors": _detectors(outputs, run.config["masking"]),
         "separations": list(_separations(run, outputs)),
         "stages": stage_times(run, STAGES),
         "lora": _lora(run),
         "trainings": _trainings(run, masks),
-        "claims": [asdict(claim) for claim in claims(rows)],
+        "claims": [asdict(claim) for claim in _claims(rows)],
     }
+    return results | {"tables": tables_of(run, results)}
 
 
 def print_table(results: Json) -> None:
@@ -86,7 +93,7 @@ def print_table(results: Json) -> None:
 
 @dataclass(frozen=True)
 class _Cell:
-    """One condition and seed: the attack's outcomes as arrays over canaries, and the utility.
+    """One condition and seed: the attack's outcomes as arrays over canaries (none where it has none), and the utility.
 
     `first` holds the number of the first hit by score, infinity where there is none; `p` the chance of an exact one.
     """
@@ -98,18 +105,25 @@ class _Cell:
     first: dict[str, np.ndarray]
     p: np.ndarray
     nll: float | None
+    completion_nll: float | None
+    assessment: Json | None
 
     def only(self, kind: str) -> _Cell:
         """The cell with the canaries of one kind alone."""
         kept = [index for index, own in enumerate(self.kinds) if own == kind]
         first = {score: values[kept] for score, values in self.first.items()}
         ids = [self.ids[index] for index in kept]
-        return _Cell(self.seed, self.budget, ids, [kind] * len(kept), first, self.p[kept], self.nll)
+        return replace(self, ids=ids, kinds=[kind] * len(kept), first=first, p=self.p[kept])
 
 
-def _read_cell(outputs: Outputs, condition: str, seed: int, budget: int) -> _Cell:
+def _read_cell(run: Run, outputs: Outputs, condition: str, seed: int, budget: int) -> _Cell:
     cell = f"{condition}-{seed}"
-    outcomes = outputs.json(f"attack@{cell}", "outcomes.json")
+
+    def read(stage: str, output: str) -> Any:
+        step = f"{stage}@{cell}"
+        return outputs.json(step, output) if step in run.steps else None
+
+    outcomes = read("attack", "outcomes.json") or []
     utility = outputs.json(f"evaluate@{cell}", "utility.json")
     tokens = sum(utility["tokens"])
     return _Cell(
@@ -123,7 +137,13 @@ def _read_cell(outputs: Outputs, condition: str, seed: int, budget: int) -> _Cel
         },
         p=np.array([outcome["p_exact"] for outcome in outcomes]),
         nll=-sum(utility["logprob_sums"]) / tokens if tokens else None,
+        completion_nll=answers.completion_nll(utility, run.config.get("completions", {}).get("prompts")),
+        assessment=read("assess", "assessment.json"),
     )
+
+
+def _assessed(cells: Sequence[_Cell]) -> list[Json]:
+    return [cell.assessment for cell in cells if cell.assessment is not None]
 
 
 def _pooled_row(condition: str, cells: dict[str, list[_Cell]], coverage: Json) -> Json:
@@ -139,12 +159,25 @@ def _pooled_row(condition: str, cells: dict[str, list[_Cell]], coverage: Json) -
         **_masked(coverage.get(condition)),
         **_measured(own),
         "nll_se": standard_error(np.array(nlls)),
+        "pass_se": _error([answers.pass_at(_assessed([cell])) for cell in own]),
+        "display_se": _error([answers.display(_assessed([cell])) for cell in own]),
         "nll_change": _mean(changes),
         "nll_change_se": standard_error(np.array(changes)),
     }
     if condition == BASE:  # one model, whatever the seed: its own numbers have no error over training seeds
-        row |= {"nll_se": None, "expected_exact_se": None}
+        row |= dict.fromkeys(("nll_se", "expected_exact_se", "pass_se", "display_se"))
     return row
+
+
+def _error(values: Sequence[Json | None]) -> float | None:
+    return standard_error(np.array([each["value"] for each in values if each is not None]))
+
+
+def _claims(rows: Sequence[Json]) -> list[frontier.Claim]:
+    """What is claimed of what was measured; a run that measured neither is told what it lacks of an attack."""
+    answered = answer_claims.claims(rows)
+    attacked = any(row["extraction_approx"]["n"] for row in rows)
+    return [*(frontier.claims(rows) if attacked or not answered else ()), *answered]
 
 
 def _masked(covered: Json | None) -> Json:
@@ -169,6 +202,9 @@ def _measured(cells: Sequence[_Cell]) -> Json:
         **_extraction(cells, cells[0].budget),
         "nll": nll,
         "perplexity": None if nll is None else exp(nll),
+        "completion_nll": _mean([cell.completion_nll for cell in cells if cell.completion_nll is not None]),
+        "pass_at": answers.pass_at(_assessed(cells)),
+        "display": answers.display(_assessed(cells)),
     }
 
 
@@ -222,8 +258,12 @@ def _by_canary(cells: dict[str, list[_Cell]], coverage: Json) -> Iterator[Json]:
             }
 
 
-def _calibration(outputs: Outputs, chosen: str, coverage: Json) -> Json:
-    """Every reference with its verdict, and the chosen one's points on validation and on training records."""
+def _calibration(outputs: Outputs, masking: Json, coverage: Json) -> Json:
+    """Every reference with its verdict, and the chosen one's points on validation and on training records.
+
+    A point's `tau` is its critical value; under the local rule, where that is minus a rank, `r_max` is the rule's own.
+    """
+    chosen = masking["reference"]
     references = outputs.json("calibrate", "calibration.json")["references"]
     application = outputs.json("mask", "application.json")
     return {
@@ -244,6 +284,7 @@ def _calibration(outputs: Outputs, chosen: str, coverage: Json) -> Json:
             {
                 "condition": name,
                 "tau": point["tau"],
+                "r_max": settings_at(masking["select"], point["tau"]).get("r_max"),
                 "validation_coverage": point["target_coverage"],
                 "validation_low": low,
                 "validation_high": high,
@@ -260,6 +301,27 @@ def _calibration(outputs: Outputs, chosen: str, coverage: Json) -> Json:
             "gap": application["gap"],
         },
     }
+
+
+def _detectors(outputs: Outputs, masking: Json) -> list[Json]:
+    """Detectors as conditions: what chose the threshold (own, recall, max_f1), and what it covers on both splits."""
+    names = masking.get("detectors", {})  # runs of earlier versions knew none
+    found = outputs.json("mask", "detectors.json") if names else {}
+    return [
+        {
+            "condition": name,
+            **{key: each[key] for key in ("detector", "chosen", "target", "tau")},
+            "validation_coverage": each["validation"]["target_coverage"],
+            "validation_low": low,
+            "validation_high": high,
+            "training_coverage": each["training"]["target_coverage"],
+            "validation_collateral": each["validation"]["collateral_rate"],
+            "training_collateral": each["training"]["collateral_rate"],
+        }
+        for name in names
+        for each in [found[name]]
+        for low, high in [each["validation"]["interval"] or (None, None)]
+    ]
 
 
 def _separations(run: Run, outputs: Outputs) -> Iterator[Json]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sm_ops.evaluation.frontier import family
-from sm_ops.report.words import Row, count, decimal, interval, percent, text_table
+from sm_ops.report.surprise.measures import DISPLAY, OUTCOMES, PASS, measured, sampled
+from sm_ops.report.words import Row, count, decimal, interval, percent, rated, text_table
 
 TABLE_ROWS = 10
-HEADER = ("condition", "extracted, approximate", "exact", "held-out NLL", "masked", "coverage", "collateral")
+METHODS = {
+    "continue": "continued pretraining of the base model on packed text",
+    "scratch": "pretraining from scratch on packed text",
+    "lora": "fine-tuning of the base model with low-rank adapters",
+}
 
 
 def headline(rows: Sequence[Row], limit: int = TABLE_ROWS) -> list[Row]:
@@ -25,23 +30,43 @@ def headline(rows: Sequence[Row], limit: int = TABLE_ROWS) -> list[Row]:
     return [row for row in rows if row["condition"] in kept]
 
 
-def cells(row: Row) -> tuple[str, ...]:
-    """One row of the table, in the order of `HEADER`."""
-    return (
-        row["condition"],
-        interval(row["extraction_approx"]),
-        interval(row["extraction_exact"]),
-        decimal(row["nll"], row["nll_se"]),
-        count(row["budget_tokens"]),
-        percent(row["target_coverage"]),
-        percent(row["collateral_rate"]),
-    )
+def conditions_table(shown: Sequence[Row], rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    """Header and cells of the rows that are shown; what none of the run's `rows` has measured has no column."""
+    columns = [*_leakage(rows), *_usefulness(rows), *_MASKED]
+    return [title for title, _ in columns], [[tell(row) for _, tell in columns] for row in shown]
+
+
+def _leakage(rows: Sequence[Row]) -> list[tuple[str, Callable[[Row], str]]]:
+    present = measured(rows, OUTCOMES)
+    columns = [("condition", lambda row: row["condition"])]
+    if present != [DISPLAY]:
+        columns += [
+            ("extracted, approximate", lambda row: interval(row["extraction_approx"])),
+            ("exact", lambda row: interval(row["extraction_exact"])),
+        ]
+    if DISPLAY in present:
+        columns.append((f"display@{sampled(rows, 'display')}", lambda row: rated(DISPLAY.read(row))))
+    return columns
+
+
+def _usefulness(rows: Sequence[Row]) -> list[tuple[str, Callable[[Row], str]]]:
+    columns = [("held-out NLL", lambda row: decimal(row["nll"], row["nll_se"]))]
+    if measured(rows, (PASS,)):
+        columns.insert(0, (f"pass@{sampled(rows, 'pass_at')}", lambda row: rated(PASS.read(row))))
+    return columns
+
+
+_MASKED: tuple[tuple[str, Callable[[Row], str]], ...] = (
+    ("masked", lambda row: count(row["budget_tokens"])),
+    ("coverage", lambda row: percent(row["target_coverage"])),
+    ("collateral", lambda row: percent(row["collateral_rate"])),
+)
 
 
 def table_lines(rows: Sequence[Row]) -> list[str]:
     """The table as aligned plain text."""
     shown = headline(rows)
-    lines = text_table(HEADER, map(cells, shown))
+    lines = text_table(*conditions_table(shown, rows))
     if len(rows) > len(shown):
         lines.append(f"{len(rows) - len(shown)} more conditions: sm-ops report --json")
     return lines

@@ -1,0 +1,46 @@
+"""Table 10: Code Quirks pretraining (E.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sm_ops.report.surprise.measures import DISPLAY, NLL, sampled
+from sm_ops.report.surprise.tables.ours import Ours, plain
+from sm_ops.report.surprise.tables.pairing import Column, Row, Table
+from sm_ops.report.surprise.tables.published import TABLE_10
+
+Json = dict[str, Any]
+
+_POOLED = "the NLL pools all tokens of the held-out records here; the paper's is the mean over completions"
+
+
+def build(ours: Ours) -> Table:
+    """Display, and the NLL of the held-out completions (OP-33), or of the records where that was not measured."""
+    by_completion = any(row.get("completion_nll") is not None for row in ours.rows.values())
+    return Table(
+        title="Code Quirks pretraining",
+        columns=(
+            Column("display", f"quirk display@{sampled(ours.rows.values(), 'display') or 5}", digits=2),
+            Column("nll", "development NLL", "number", 4),
+            Column("seeds", "seeds", "count"),
+        ),
+        rows=[
+            Row(
+                ours.key(name),
+                name,
+                {
+                    "display": ours.cell(DISPLAY, row),
+                    "nll": _completion(row) if by_completion else ours.cell(NLL, row),
+                    "seeds": plain(row["seeds"]),
+                },
+            )
+            for name, row in ours.rows.items()
+        ],
+        paper=TABLE_10,
+        topics=("data", "masking", "training", "display", "nll"),
+        remarks=() if by_completion else (_POOLED,),
+    )
+
+
+def _completion(row: Json) -> Json | None:
+    return plain(row.get("completion_nll"))
