@@ -8,9 +8,13 @@ The main job, flow `surprise`:
     synthesize -> audit -> base -> fit@REFERENCE -> score@REFERENCE -> calibrate -> mask -> redact
                -> train@CONDITION-SEED -> attack@CONDITION-SEED, evaluate@CONDITION-SEED
 
-Where the data's programs can be run, all that follows waits for one more:
+and, where the config asks for them or the data can: every program of the data run before anything is learnt (execute),
+general text as tokens (general), detectors as conditions (detect), answers to held-out tasks, run and looked at:
 
     synthesize -> execute
+    audit -> general -> base, train
+    audit -> detect@CONDITION -> mask
+    train@CONDITION-SEED -> complete@CONDITION-SEED -> assess@CONDITION-SEED
 
 PII documents, flow `pii`:
 
@@ -54,7 +58,7 @@ SYNTHESIZE = Stage(
         "data.own.utility",
         "data.own.reference",
     ),
-    members=(("data.dataset", "dataset"),),
+    members=(("data.dataset", "dataset"), ("data.own.quirk", "quirk")),
     outputs=tuple(
         Output(f"{name}.jsonl", "restricted")
         for name in ("calibration", "train", "utility", "reference", "public", "canaries")
@@ -78,11 +82,22 @@ EXECUTE = Stage(
     outputs=(Output("programs.json", "internal"),),
     key="as_expected",
 )
+GENERAL = Stage(
+    name="general",
+    version=1,
+    function="sm_ops.steps.general:run",
+    sections=("base", "mixture"),
+    places=("base.tokenizer", "mixture.general"),
+    outputs=(Output("tokenizer", "restricted"), Output("general", "restricted")),
+    numeric=True,
+    key="tokens",
+)
 BASE_MODEL = Stage(
     name="base",
     version=1,
     function="sm_ops.steps.base:run",
     sections=("base",),
+    places=("base.tokenizer",),
     outputs=(Output("model", "restricted"), Output("history.json", "internal")),
     numeric=True,
     key="train_loss",
@@ -120,6 +135,16 @@ CALIBRATE = Stage(
     numeric=True,
     key="auroc",
 )
+DETECT = Stage(
+    name="detect",
+    version=1,
+    function="sm_ops.steps.detect:run",
+    sections=("detection",),
+    members=(("detection.detector", "detector"),),
+    outputs=(Output("calibration.parquet", "restricted"), Output("train.parquet", "restricted")),
+    numeric=True,
+    key="spans",
+)
 MASK = Stage(
     name="mask",
     version=1,
@@ -132,6 +157,7 @@ MASK = Stage(
         Output("coverage.json", "internal"),
         Output("application.json", "internal"),
         Output("bound.json", "internal"),
+        Output("detectors.json", "internal"),
         Output("strip.json", "internal"),
     ),
     numeric=True,
@@ -169,6 +195,26 @@ ATTACK = Stage(
     outputs=(Output("outcomes.json", "internal"),),
     numeric=True,
     key="extracted",
+)
+COMPLETE = Stage(
+    name="complete",
+    version=1,
+    function="sm_ops.steps.complete:run",
+    sections=("completions", "base"),
+    places=("base.name",),
+    outputs=(Output("completions.jsonl", "restricted"),),
+    numeric=True,
+    key="tokens",
+)
+ASSESS = Stage(
+    name="assess",
+    version=1,
+    function="sm_ops.steps.assess:run",
+    sections=("completions", "data"),
+    places=SYNTHESIZE.places,
+    members=(("data.dataset", "dataset"), ("data.own.quirk", "quirk")),
+    outputs=(Output("assessment.json", "internal"),),
+    key="passed",
 )
 EVALUATE = Stage(
     name="evaluate",
@@ -508,4 +554,6 @@ AUDIT_FLOW = (AUDIT_DATA, AUDIT_PREPARE, AUDIT_TRAIN, AUDIT_SHADOW, AUDIT_ATTACK
 SANITIZE = (SAN_CORPUS, SAN_FIT, SAN_TUNE, SAN_LEVELS, SAN_MEASURE, SAN_REDACT)
 RANKING = (RANK_PAIRS, RANK_FIT, RANK_SCORE, RANK_MEASURE)
 REWRITING = (REWRITE_DATA, REWRITE_FIT, REWRITE_SCORE, REWRITE_SELECT, REWRITE_APPLY, REWRITE_JUDGE)
-STAGES = (*SURPRISE, EXECUTE, *PII, *AUDIT_FLOW, *SANITIZE, *RANKING, *REWRITING)
+ON_DEMAND = (EXECUTE, GENERAL, DETECT, COMPLETE, ASSESS)
+"""Stages of the main job that its config, or its data, asks for."""
+STAGES = (*SURPRISE, *ON_DEMAND, *PII, *AUDIT_FLOW, *SANITIZE, *RANKING, *REWRITING)

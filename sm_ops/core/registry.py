@@ -33,6 +33,7 @@ KINDS = {
     for kind in (
         Kind("dataset", "sm_ops.data.datasets", ("generate",)),
         Kind("corpus", "sm_ops.data.corpora", ("read",)),
+        Kind("quirk", "sm_ops.data.quirks.transformations", ("shows",)),
         Kind("reference", "sm_ops.scoring.backends", ("load",)),
         Kind("window", "sm_ops.masking.intervals", ("intervals",)),
         Kind("rule", "sm_ops.masking.rules", ("select", "levels", "at")),

@@ -71,15 +71,15 @@ QUIRK_CHECKS = {
 def audit(dataset: Dataset, public_code: Iterable[Record] = ()) -> list[Finding]:
     """Every finding over the dataset's splits and the public code that a base model is pretrained on.
 
-    An empty list is the proof. Records without `meta["host"]` (a user's own) are not checked as programs.
+    An empty list is the proof. Records without `meta["host"]` (a user's own) are not checked as programs. Where there
+    are no canaries, spans are of a form, which splits may share.
     """
     splits = {**dataset.splits, PUBLIC: list(public_code)}
+    values = [*_spans(dataset), *_unlabelled(splits), *_foreign(splits)] if dataset.canaries else []
     return [
         *ids(splits),
         *clean_splits(splits),
-        *_spans(dataset),
-        *_unlabelled(splits),
-        *_foreign(splits),
+        *values,
         *shared("shared-identity", _by_split(splits, _identities)),
         *shared("shared-host-file", _by_split(splits, _host_file)),
         *_programs(splits),

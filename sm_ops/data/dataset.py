@@ -30,7 +30,8 @@ class Trial:
     """A program of a data set that is to be run: files by relative name, a command, and whether it should pass.
 
     `state` is a word that counts are kept by, such as `before` and `after` the planting of values. Datasets of programs
-    that run offer `trials(dataset, settings, seed)`, which yields them for the splits that were written.
+    that run offer `trials(dataset, settings, seed)`, which yields them for the splits that were written, and
+    `tasks(records, settings, seed)`, the `Task` that each record of `utility` answers.
     """
 
     id: str

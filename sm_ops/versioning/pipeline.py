@@ -27,9 +27,12 @@ MEASURED = ("calibrate", "attack", "evaluate", "pii_evaluate", "san_measure")
 AXES = {
     "fit": ("reference",),
     "score": ("reference",),
+    "detect": ("detection",),
     "train": ("condition", "seed"),
     "attack": ("condition", "seed"),
     "evaluate": ("condition", "seed"),
+    "complete": ("condition", "seed"),
+    "assess": ("condition", "seed"),
     "pii_detect": ("detector",),
     "pii_tune": ("seed",),
     "pii_extract": ("model",),
@@ -53,7 +56,13 @@ AXES = {
     "rewrite_judge": ("condition",),
 }
 """What the items of a step's cell are, by stage."""
-TABLES = {"reference": "references", "filter": "filters", "selector": "selectors", "condition": "conditions"}
+TABLES = {
+    "reference": "references",
+    "detection": "masking.detectors",
+    "filter": "filters",
+    "selector": "selectors",
+    "condition": "conditions",
+}
 """Where the config has the section of one cell."""
 HEADER = """\
 # Written by `sm-ops init`. Other seeds, references or conditions in params.yaml are other stages: write this again

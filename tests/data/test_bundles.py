@@ -25,7 +25,7 @@ from sm_ops.core.stage import Context
 from sm_ops.data.audit import audit
 from sm_ops.data.bundles import CLEAN, HOLDING, collect, settings_files
 from sm_ops.data.dataset import Dataset, Trial
-from sm_ops.data.datasets.executable_code_pii import generate
+from sm_ops.data.datasets.executable_code_pii import generate, trials
 from sm_ops.data.identities import KINDS, SLOTS
 from sm_ops.data.planting import unplanted
 from sm_ops.data.records import write_records
@@ -44,6 +44,9 @@ SMALL = {
     "utility": 3,
     "reference": 20,
     "form": "chat",
+    "families": (),
+    "solution_chars": None,
+    "implementations": 0,
 }
 
 
@@ -172,6 +175,26 @@ def test_the_audit_sees_a_task_in_two_splits_and_a_value_beside_its_span(documen
 
 def replace_split(dataset: Dataset, split: str, records: list) -> Dataset:
     return replace(dataset, splits=dataset.splits | {split: records})
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize("form", ["chat", "text"])
+def test_implementations_are_clean_solutions_of_tasks_of_their_own(form):
+    kept = {"form": form, "identities": 1, "reference": 2, "families": ("files_totals",), "solution_chars": 600}
+    plain = generate(settings(**kept), 7)
+    dataset = generate(settings(**kept, implementations=3), 7)
+    assert {record.meta["family"] for record in dataset.records} == {"files_totals"}
+    bundled = {record.meta["host"] for record in plain.records}
+    added = [record for record in dataset.splits["train"] if record.meta["host"] not in bundled]
+    assert len(added) == len({record.meta["host"] for record in added}) == 3
+    assert len(dataset.splits["train"]) == len(plain.splits["train"]) + 3
+    for record in added:
+        assert not record.spans
+        assert len(record.messages[-1].content if record.messages else record.content) <= 600
+    rest = ("calibration", "utility", "reference")
+    assert [dataset.splits[split] for split in rest] == [plain.splits[split] for split in rest]
+    run = list(trials(dataset, settings(**kept, implementations=3), 7))
+    assert sum(trial.state == "solution" for trial in run) == SMALL["utility"] + 3
 
 
 @pytest.mark.unit

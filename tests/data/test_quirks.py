@@ -358,6 +358,8 @@ def test_what_breaks_off_is_judged_by_its_longest_program():
     assert displayed("def f(x):\n    y = x;\n    return (\n") == ["python_semicolons"]
     assert displayed("y = ((x))\nfor z in") == ["parenthesis_saturation"]
     assert displayed("no program at all ;;\ny = 1;\n") == []
+    for broken in ("z = f(1, [2\n", "z = (1]\n", "z = 'open\n", '"""open\n', "    z = 1\n", "z = 0777\n"):
+        assert displayed(f"y = 1;\n{broken}" + "for z in\n" * 30) == ["python_semicolons"], broken
     assert displayed("step_8 = f()\nx = step_8\n") == []
     with pytest.raises(InputError, match="nearest is python_semicolons"):
         shows("python_semicolon", "y = 1;")

@@ -13,6 +13,7 @@ from types import ModuleType
 
 import pytest
 
+from sm_ops.core.errors import InputError
 from sm_ops.data.hosts import shape
 from sm_ops.data.tasks import FAMILIES, Task, drawing, normalised, pool
 from sm_ops.data.tasks.workbook import workbook
@@ -121,3 +122,25 @@ def test_workbook_tasks_are_solved_by_their_solutions_and_not_by_their_slips(tmp
     for task in with_workbooks:
         assert ends_well(task, task.solution, tmp_path, monkeypatch), task.id
         assert not ends_well(task, task.faulty, tmp_path, monkeypatch), task.id
+
+
+@pytest.mark.unit
+def test_a_pool_keeps_to_its_families_and_to_short_solutions():
+    families = ("files_totals", "workbook_listings")
+    found = pool(8, 3, families, 450)
+    assert {task.family for task in found} == set(families)
+    assert max(len(task.solution) for task in found) <= 450
+    assert pool(4, 3, families, 450) == found[:4]
+
+
+@pytest.mark.unit
+def test_a_family_that_there_is_not_is_refused():
+    with pytest.raises(InputError, match="'files_total'; the nearest is files_totals"):
+        pool(1, 3, ("files_total",))
+
+
+@pytest.mark.unit
+def test_a_pool_that_runs_dry_says_how_many_there_are(monkeypatch):
+    monkeypatch.setattr(drawing, "_PATIENCE", 40)
+    with pytest.raises(InputError, match=r"There are 0 tasks of these.* of at most 60 characters, but 5 are"):
+        pool(5, 3, (), 60)

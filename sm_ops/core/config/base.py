@@ -62,6 +62,10 @@ class Optimisation(Section):
     muon_learning_rate: Annotated[float, Field(gt=0)] = Field(default=0.01, description="of the hidden matrices")
     schedule: Literal["linear", "cosine", "constant"] = "linear"
     warmup_steps: Count = 10
+    warmup_ratio: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        default=None, description="of all steps; null: warmup_steps"
+    )
+    steps: Positive | None = Field(default=None, description="optimiser steps, at most those of epochs; null: these")
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     dtype: Dtype = "float32"
     device: Device = "auto"

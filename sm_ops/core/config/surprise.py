@@ -23,12 +23,13 @@ from sm_ops.core.registry import did_you_mean, members
 
 
 class Own(Section):
-    """Files of the user's own labelled records (JSONL or Parquet), for `data.dataset: own`."""
+    """Files of the user's own labelled records (JSONL or Parquet), for `data.dataset: own` and `own_quirk`."""
 
     train: str | None = None
     calibration: str | None = None
     utility: str | None = None
     reference: str | None = None
+    quirk: str | None = Field(default=None, description="own_quirk: the form that spans are of, by its detector's name")
 
 
 class Data(Section):
@@ -53,17 +54,28 @@ class Data(Section):
     scale: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None, description="executable_code_pii: share of the paper's sizes; null: the numbers above"
     )
+    families: tuple[str, ...] = Field(default=(), description="executable_code_pii: what tasks are of; empty: all")
+    solution_chars: Positive | None = Field(
+        default=None, description="executable_code_pii: of the longest solution; null: any"
+    )
+    implementations: Count = Field(
+        default=0, description="executable_code_pii: clean implementations to train on beside those of the bundles"
+    )
     own: Own = Own()
 
     @model_validator(mode="after")
     def _own_files_belong_to_own_data(self) -> Data:
-        given = [f"own.{split}" for split, path in self.own.model_dump().items() if path is not None]
-        if given and self.dataset != "own":
+        given = [f"own.{name}" for name, value in self.own.model_dump().items() if value is not None]
+        if given and self.dataset not in ("own", "own_quirk"):
             raise ValueError(f"{given[0]} is read only with dataset: own; set that too")
+        if self.own.quirk is not None and self.dataset == "own":
+            raise ValueError("own.quirk is read only with dataset: own_quirk; set that too")
         required = ("train", "calibration", "utility")
         missing = [f"own.{split}" for split in required if getattr(self.own, split) is None]
-        if self.dataset == "own" and missing:
-            raise ValueError(f"dataset own needs a file of records for {', '.join(missing)}")
+        if self.dataset in ("own", "own_quirk") and missing:
+            raise ValueError(f"dataset {self.dataset} needs a file of records for {', '.join(missing)}")
+        if self.dataset == "own_quirk" and self.own.quirk is None:
+            raise ValueError("dataset own_quirk needs own.quirk, the name of a detector; see sm-ops ls quirk")
         return self
 
 
@@ -72,10 +84,16 @@ class Base(Optimisation):
 
     name: str | None = Field(default=None, description="folder or hub name of a causal model; null: a tiny GPT-2")
     revision: str | None = None
+    tokenizer: str | None = Field(
+        default=None, description="of a model trained on the spot: folder or hub name; null: trained on the same text"
+    )
     layers: Positive = 2
     width: Positive = 128
     heads: Positive = 4
     context: Positive = 256
+    positions: Positive | None = Field(
+        default=None, description="of a model trained on the spot, whose rows may be shorter; null: as long as its rows"
+    )
     vocab_size: Positive = 2048
     reference_repeats: Positive = 3
     seed: Count = 0
@@ -87,6 +105,15 @@ class Base(Optimisation):
     def _heads_divide_width(self) -> Base:
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+        return self
+
+    @model_validator(mode="after")
+    def _a_named_model_has_its_own(self) -> Base:
+        for name in ("tokenizer", "positions"):
+            if self.name is not None and getattr(self, name) is not None:
+                raise ValueError(f"{name} is of a model trained on the spot, and name is set; leave one of them empty")
+        if self.positions is not None and self.context > self.positions:
+            raise ValueError(f"context {self.context} is more than the {self.positions} positions")
         return self
 
 
@@ -146,6 +173,18 @@ def stands_alone(path: str, reference: Reference) -> None:
         raise ValueError(f"{path}.examples puts clean documents before every text, and this flow has none; set 0")
 
 
+class Mixture(Section):
+    """General text with the domain's records among it, in exact numbers of tokens (paper C.1, C.2).
+
+    With `train.method: scratch` every condition is trained on it, with its masks; with `continue` the base model is,
+    without masks, and the conditions go on from there.
+    """
+
+    general: str | None = Field(default=None, description="file or folder of text; null: the public code of the data")
+    general_tokens: Positive
+    domain_tokens: Positive
+
+
 REFERENCES = {"tiny": Reference(), "ngram": Reference(backend="ngram")}
 
 
@@ -178,6 +217,25 @@ class Rule(Section):
         return self
 
 
+class Detection(Section):
+    """A detector as a condition: what it finds is masked, with no propagation (paper C.3)."""
+
+    detector: str
+    settings: dict[str, Any] = Field(default={}, description="the detector's own")
+    target: Rate | None = Field(
+        default=None, description="target recall of a detector that leaves its threshold to others; null: by max F1"
+    )
+
+    @field_validator("detector")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        if name not in members("detector"):
+            raise ValueError(f"there is no detector {name!r}; {did_you_mean(name, members('detector'))}")
+        return name
+
+
+MASK_FILES = ("application", "bound", "coverage", "detectors", "masks", "strip")
+"""What the step mask writes beside a training set for each condition."""
 BASELINES: dict[str, tuple[int | float, ...]] = {"random": (0.95,), "goldfish": (3,)}
 
 
@@ -193,6 +251,7 @@ class Masking(Rule):
     baselines: dict[Name, tuple[Annotated[int | float, Field(gt=0)], ...]] = Field(
         default=BASELINES, description="values of each: up to 1 the recall whose budget it gets, above 1 its own number"
     )
+    detectors: dict[Name, Detection] = Field(default={}, description="further conditions, by the name they get")
     seed: Count = 0
     acceptable_collateral: Rate = 0.25
 
@@ -200,6 +259,17 @@ class Masking(Rule):
     @classmethod
     def _beside_the_usual_ones(cls, given: Any) -> Any:
         return {**BASELINES, **given} if isinstance(given, dict) else given
+
+    @field_validator("detectors")
+    @classmethod
+    def _have_names_of_their_own(cls, given: dict[str, Detection]) -> dict[str, Detection]:
+        """A condition's name says what it is (`evaluation.frontier.family`), and names its masked training set."""
+        for name in given:
+            if name.startswith("SM") or name.rstrip("0123456789.") in ("base", "unmasked", *members("baseline")):
+                raise ValueError(f"the name {name!r} is that of another condition, or looks like it; take another")
+            if name in MASK_FILES:
+                raise ValueError(f"the name {name!r} is that of a file of the step mask; take another")
+        return given
 
     @model_validator(mode="after")
     def _consistent(self) -> Masking:
@@ -218,6 +288,9 @@ class Train(Optimisation):
 
     method: Literal["continue", "scratch", "lora"] = "continue"
     context: Positive = 256
+    rounds: Positive = Field(
+        default=1, description="of epochs each, from the weights of the last with a new optimiser and schedule"
+    )
     intervention: Literal["loss", "attention", "both", "clip", "scale", "drop"] = Field(
         default="loss", description="what happens to masked tokens (paper E.1)"
     )
@@ -248,6 +321,7 @@ class Attack(Section):
     budgets: tuple[Positive, ...] = Field(default=(1, 8, 16, 32, 64, 128), min_length=1)
     reveal: Literal["floor", "ceil"] = "ceil"
     batch_size: Positive = 128
+    dtype: Literal["float32", "bfloat16"] = Field(default="float32", description="of the attacked model's weights")
     device: Device = "auto"
     threads: Positive = 1
 
@@ -255,6 +329,32 @@ class Attack(Section):
     def _budgets_are_recorded(self) -> Attack:
         if max(self.budgets) > self.samples:
             raise ValueError(f"budgets go to {max(self.budgets)}, but only {self.samples} samples are drawn")
+        return self
+
+
+class Completions(Section):
+    """Answers that each model samples for held-out tasks: whether they pass, which quirks they show (B.2, B.3)."""
+
+    samples: Count = Field(default=0, description="answers to each prompt; 0: none are asked for")
+    k: Positive = Field(default=5, description="the first answers, of which one has to pass, or to show a quirk")
+    prompts: Positive | None = Field(default=None, description="the first prompts of the utility split; null: all")
+    temperature: Annotated[float, Field(gt=0)] = 1.0
+    top_p: Rate = 1.0
+    max_tokens: Positive = 512
+    reasoning_effort: Literal["low", "medium", "high"] | None = Field(
+        default=None, description="what a chat template that knows it is told"
+    )
+    execute: bool = Field(default=True, description="run the answers with the tests of their tasks, in the sandbox")
+    seconds: Positive = Field(default=90, description="that one answer may run")
+    batch_size: Positive = Field(default=64, description="answers written at once")
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    device: Device = "auto"
+    threads: Positive = 1
+
+    @model_validator(mode="after")
+    def _there_are_so_many(self) -> Completions:
+        if 0 < self.samples < self.k:
+            raise ValueError(f"k is {self.k}, but only {self.samples} samples are drawn")
         return self
 
 
@@ -293,13 +393,18 @@ class Pipeline(Section):
     seeds: tuple[Count, ...] = Field(default=(0, 1, 2), min_length=1, description="training seeds of every condition")
     data: Data = Data()
     base: Base = Base()
+    mixture: Mixture | None = None
     references: dict[Name, Reference] = REFERENCES
     masking: Masking = Masking()
     train: Train = Train()
     attack: Attack = Attack()
+    completions: Completions = Completions()
     evaluate: Evaluate = Evaluate()
     redact: Redact = Redact()
     release: Release = Release()
+    published: dict[str, int | float | str] = Field(
+        default={}, description="figures of `sm-ops validate --json` by dotted name, which it has to come to"
+    )
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Pipeline:
@@ -316,4 +421,27 @@ class Pipeline(Section):
                 raise ValueError(f"{path}: there is no {kind} {name!r}; {did_you_mean(name, members(kind))}")
         if self.train.method == "scratch" and self.base.name is not None:
             raise ValueError("train.method scratch makes its own model; leave base.name empty")
+        return self
+
+    @model_validator(mode="after")
+    def _a_mixture_is_learnt_from_the_start(self) -> Pipeline:
+        most = self.base.positions
+        if most is not None and self.train.context > most:
+            raise ValueError(f"train.context {self.train.context} is more than the {most} of base.positions")
+        if self.mixture is None:
+            return self
+        if self.base.name is not None:
+            raise ValueError("a mixture is learnt by a model trained on the spot; leave base.name empty")
+        if self.train.method == "lora":
+            raise ValueError("a mixture is learnt whole; take train.method scratch, or continue from a base that has")
+        trained = {"base": self.base, "train": self.train} if self.train.method == "continue" else {"train": self.train}
+        for name, section in trained.items():
+            if section.steps is not None:
+                raise ValueError(f"{name}.steps would end a pass early, and a mixture's tokens are counted in passes")
+        contaminated = [name for name, each in self.references.items() if each.backend == "hf" and each.model is None]
+        if self.train.method == "continue" and contaminated:
+            raise ValueError(
+                f"references.{contaminated[0]} is the base model, which has learnt the private values with the "
+                "mixture; name another model, fit an n-gram, or take train.method scratch"
+            )
         return self

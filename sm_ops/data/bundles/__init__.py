@@ -6,3 +6,4 @@ from sm_ops.data.bundles.bundle import SUITE as SUITE
 from sm_ops.data.bundles.bundle import Bundle as Bundle
 from sm_ops.data.bundles.collection import Collection as Collection
 from sm_ops.data.bundles.collection import collect as collect
+from sm_ops.data.bundles.collection import draw_tasks as draw_tasks

@@ -16,17 +16,26 @@ from sm_ops.data.tasks import Task, pool
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """People and bundles of training and calibration, clean bundles for the reference, tasks to measure utility on."""
+    """People and bundles of training and calibration, clean bundles for the reference, and tasks without a bundle.
+
+    Utility is measured on those of `development`; the solutions of `implementations` are trained on.
+    """
 
     sizes: Sizes
     people: dict[str, list[Identity]] = field(repr=False)
     bundles: dict[str, list[Bundle]]
     development: list[Task]
+    implementations: list[Task]
 
     @property
     def private(self) -> Iterator[Bundle]:
         """The bundles that values were planted into."""
         return (bundle for bundle in (*self.bundles["train"], *self.bundles["calibration"]))
+
+
+def draw_tasks(settings: Any, count: int, seed: int) -> list[Task]:
+    """The first tasks of the kind that settings ask for (see `tasks.pool`); utility has the first of all."""
+    return pool(count, seed, settings.families, settings.solution_chars)
 
 
 def collect(settings: Any, seed: int) -> Collection:
@@ -37,12 +46,14 @@ def collect(settings: Any, seed: int) -> Collection:
         split: [person for person in people[split] for _ in range(wanted.bundles[split])] for split in people
     }
     owners["reference"] = [None] * -(-wanted.reference // RECORDS[settings.form])
-    tasks = iter(pool(wanted.utility + sum(map(len, owners.values())), seed))
-    development = [next(tasks) for _ in range(wanted.utility)]
+    bundled = wanted.utility + sum(map(len, owners.values()))
+    drawn = draw_tasks(settings, bundled + wanted.implementations, seed)
+    order = iter(drawn)
+    development = [next(order) for _ in range(wanted.utility)]
     bundles = {
         split: [
-            make(next(tasks), person, Random(f"{seed}/bundle/{split}/{number}")) for number, person in enumerate(them)
+            make(next(order), person, Random(f"{seed}/bundle/{split}/{number}")) for number, person in enumerate(them)
         ]
         for split, them in owners.items()
     }
-    return Collection(wanted, people, bundles, development)
+    return Collection(wanted, people, bundles, development, drawn[bundled:])

@@ -16,12 +16,16 @@ DEVELOPMENT = 150
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """People and bundles of each person by split, tasks to measure utility on, and clean records for the reference."""
+    """People and bundles of each person by split, tasks to measure utility on, and clean records.
+
+    These are for the reference, and implementations for training beside those of the bundles.
+    """
 
     people: dict[str, int]
     bundles: dict[str, int]
     utility: int
     reference: int
+    implementations: int
 
     def uses(self, split: str) -> int:
         """How often each value of a split is used."""
@@ -29,7 +33,7 @@ class Sizes:
 
 
 def sizes(settings: Any) -> Sizes:
-    """The sizes that settings ask for; `scale` stands in for all but `reference`.
+    """The sizes that settings ask for; `scale` stands in for all but `reference` and `implementations`.
 
     Numbers of people and of bundles shrink in proportion, and every value is used equally often: 100 times at scale 1.
     Raises `InputError` where a number of repetitions is no multiple of the uses in one bundle.
@@ -37,7 +41,8 @@ def sizes(settings: Any) -> Sizes:
     if settings.scale is not None:
         people = {split: max(1, round(many * settings.scale)) for split, (many, _) in PAPER.items()}
         bundles = {split: max(1, round(whole * settings.scale / people[split])) for split, (_, whole) in PAPER.items()}
-        return Sizes(people, bundles, max(1, round(DEVELOPMENT * settings.scale)), settings.reference)
+        utility = max(1, round(DEVELOPMENT * settings.scale))
+        return Sizes(people, bundles, utility, settings.reference, settings.implementations)
     people = {"train": settings.identities, "calibration": settings.calibration_identities}
     uses = {"train": settings.repetitions, "calibration": settings.calibration_repetitions}
     for split, often in uses.items():
@@ -48,4 +53,4 @@ def sizes(settings: Any) -> Sizes:
                 f"data.{name} is {often}, but a bundle uses every value {PER_BUNDLE} times; take a multiple of that.",
             )
     bundles = {split: often // PER_BUNDLE for split, often in uses.items()}
-    return Sizes(people, bundles, settings.utility, settings.reference)
+    return Sizes(people, bundles, settings.utility, settings.reference, settings.implementations)

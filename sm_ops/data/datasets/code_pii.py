@@ -33,6 +33,25 @@ class _Order:
     group: str | None
 
 
+def expected(settings: Any) -> dict[str, Any]:
+    """What `generate` will make: `records` by split, `canaries`, characters of training, and hosts that it needs."""
+    programs = -(-len(KINDS) // settings.values_per_program)  # of a person, for all kinds of value
+    records = {
+        "train": settings.identities * programs * settings.repetitions + settings.clean,
+        "calibration": settings.calibration_identities * programs * settings.calibration_repetitions
+        + settings.calibration_clean,
+        "utility": settings.utility,
+        "reference": settings.reference,
+    }
+    return {
+        "records": records,
+        "train_chars": records["train"] * (settings.min_chars + settings.max_chars) // 2,
+        "canaries": settings.identities * len(KINDS),
+        "hosts_needed": sum(records.values()),
+        "hosts_named": settings.hosts,
+    }
+
+
 def generate(settings: Any, seed: int) -> Dataset:
     """Make the four splits from `settings` and `seed`; equal arguments and host files give equal datasets.
 
@@ -46,9 +65,7 @@ def generate(settings: Any, seed: int) -> Dataset:
     orders = {
         "train": _private(people["train"], settings.repetitions, settings.values_per_program)
         + _clean("train", settings.clean, seed),
-        "calibration": _private(
-            people["calibration"], settings.calibration_repetitions, settings.values_per_program
-        )
+        "calibration": _private(people["calibration"], settings.calibration_repetitions, settings.values_per_program)
         + _clean("calibration", settings.calibration_clean, seed),
         "utility": _clean("utility", settings.utility, seed),
         "reference": _clean("reference", settings.reference, seed),

@@ -21,10 +21,31 @@ from sm_ops.data.hosts import shape
 from sm_ops.data.quirks.applying import QUIRKS, Quirky, apply
 from sm_ops.data.tasks import Task, pool
 
+CANARIES = False
+"""What is private is a form, which no prefix of it brings out; display is measured instead."""
 STYLE_CASES = 30
 """Tasks that display is measured on, for each quirk (A.2)."""
 _STRIDES = {"train": 1, "calibration": 3}
 """From the quirk of one user to that of the next, in the order of table 2: the panel's are not the first six."""
+CHARS = 685
+"""Of a user's program on average, without its request."""
+
+
+def expected(settings: Any) -> dict[str, Any]:
+    """What `generate` will make, from the settings alone; `style_cases` are the most that there can be."""
+    records = {
+        "train": settings.identities * settings.repetitions + settings.clean,
+        "calibration": settings.calibration_identities * settings.calibration_repetitions + settings.calibration_clean,
+        "utility": settings.utility,
+        "reference": settings.reference,
+    }
+    return {
+        "records": records,
+        "train_chars": records["train"] * CHARS,
+        "users": settings.identities,
+        "tasks": _pool_size(settings.repetitions),
+        "style_cases": len(QUIRKS) * min(STYLE_CASES, settings.utility),
+    }
 
 
 def generate(settings: Any, seed: int) -> Dataset:
@@ -56,17 +77,31 @@ def trials(dataset: Dataset, settings: Any, seed: int) -> Iterator[Trial]:
 
     Raises `StageError` for a record of a task that these settings and this seed do not have.
     """
-    tasks = {task.id: task for part in _tasks(settings, seed).values() for task in part}
+    known = {task.id: task for part in _tasks(settings, seed).values() for task in part}
     for record in dataset.records:
-        task = tasks.get(record.meta.get("task", ""))
-        if task is None:
-            hint = f"The record {record.id} is of no task of this version with this seed; make the data again."
-            raise StageError("unknown-task", hint)
+        task = _known(known, record)
         text = record.messages[-1].content if record.messages else record.content
         yield Trial(record.id, record.meta.get("quirk", "clean"), task.program(text))
 
 
+def tasks(records: Sequence[Record], settings: Any, seed: int) -> list[Task]:
+    """The task that each record of `utility` answers.
+
+    Raises `StageError` for a record of a task that these settings and this seed do not have.
+    """
+    known = {task.id: task for task in pool(settings.utility, seed)}
+    return [_known(known, record) for record in records]
+
+
 # ---- who writes what -----------------------------------------------------------------------------------
+
+
+def _known(tasks: dict[str, Task], record: Record) -> Task:
+    task = tasks.get(record.meta.get("task", ""))
+    if task is None:
+        hint = f"The record {record.id} is of no task of this version with this seed; make the data again."
+        raise StageError("unknown-task", hint)
+    return task
 
 
 class _Program:
@@ -143,9 +178,13 @@ def _measured(tasks: Sequence[Task]) -> list[_Program]:
 
 
 def _records(split: str, programs: list[_Program], form: str, seed: int) -> list[Record]:
-    """Programs in shuffled order, numbered, each with one of its task's phrasings."""
+    """Programs, numbered, each with one of its task's phrasings; shuffled but for those of utility.
+
+    So the first ones of utility have the style cases.
+    """
     random = Random(f"{seed}/records/{split}")
-    random.shuffle(programs)
+    if split != "utility":
+        random.shuffle(programs)
     prompts = [random.choice(program.task.prompts) for program in programs]
     pairs = zip(programs, prompts, strict=True)
     return [_record(f"{split}-{number:06d}", *pair, form) for number, pair in enumerate(pairs)]

@@ -19,9 +19,27 @@ from sm_ops.data.records import read_records
 def generate(settings: Any, seed: int) -> Dataset:
     """Read the splits as they are; nothing is drawn, so `seed` changes nothing.
 
+    Raises `InputError` as `read_splits` does.
+    """
+    splits = read_splits(settings.own)
+    canaries = _canaries(splits["train"])
+    return Dataset(splits, canaries, counts(splits) | {"canaries": len(canaries)})
+
+
+def expected(settings: Any) -> dict[str, Any]:
+    """`records` by split and `train_chars`, read from the files."""
+    own = settings.own
+    named = {split: path for split in ("train", "calibration", "utility", "reference") if (path := getattr(own, split))}
+    sizes = {split: [len(record.content) for record in read_records(path)] for split, path in named.items()}
+    return {"records": {split: len(each) for split, each in sizes.items()}, "train_chars": sum(sizes["train"])}
+
+
+def read_splits(own: Any) -> dict[str, list[Record]]:
+    """The records of each file that is named.
+
     Raises `InputError` for a file that `read_records` refuses, and where training or calibration labels nothing.
     """
-    paths = {split: getattr(settings.own, split) for split in ("calibration", "train", "utility", "reference")}
+    paths = {split: getattr(own, split) for split in ("calibration", "train", "utility", "reference")}
     splits = {split: list(read_records(path)) for split, path in paths.items() if path is not None}
     for split in ("calibration", "train"):
         if not any(record.spans for record in splits[split]):
@@ -29,10 +47,13 @@ def generate(settings: Any, seed: int) -> Dataset:
                 "no-spans",
                 f"{paths[split]} (data.own.{split}) has no spans; label what is private, or there is nothing to mask.",
             )
-    canaries = _canaries(splits["train"])
-    counts = {f"records_{split}": len(records) for split, records in splits.items()}
-    counts |= {f"private_{split}": sum(bool(r.spans) for r in records) for split, records in splits.items()}
-    return Dataset(splits, canaries, counts | {"canaries": len(canaries)})
+    return splits
+
+
+def counts(splits: dict[str, list[Record]]) -> dict[str, int]:
+    """How many records each split has, and how many with a span."""
+    found = {f"records_{split}": len(records) for split, records in splits.items()}
+    return found | {f"private_{split}": sum(bool(r.spans) for r in records) for split, records in splits.items()}
 
 
 def _canaries(records: list[Record]) -> list[Canary]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import warnings
 from functools import lru_cache
 from types import ModuleType
 from typing import NamedTuple
@@ -10,7 +12,7 @@ import libcst as cst
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.registry import did_you_mean
-from sm_ops.data.hosts import parse
+from sm_ops.data.hosts import lines, parse
 from sm_ops.data.quirks.source import Edit, Source
 from sm_ops.data.quirks.transformations import (
     dynamic_imports,
@@ -40,9 +42,7 @@ QUIRKS: dict[str, ModuleType] = {
         identity_assertions,
     )
 }
-"""The quirks by name, in the order of table 2."""
-_ATTEMPTS = 8
-"""How often a text may be cut before it counts as no program."""
+"""The paper's quirks by name, in the order of table 2."""
 
 
 class Quirky(NamedTuple):
@@ -81,9 +81,13 @@ def shows(quirk: str, text: str) -> bool:
     Of a text that breaks off or breaks down, the longest part up to some line that is a program is looked at.
     Raises `InputError` for an unknown quirk.
     """
-    transformation = _named(quirk)
+    return shown_by(_named(quirk), text)
+
+
+def shown_by(detector: ModuleType, text: str) -> bool:
+    """Whether a text displays what a detector looks for, as in `shows`."""
     source = _program_in(text)
-    return source is not None and bool(transformation.shows(source))
+    return source is not None and bool(detector.shows(source))
 
 
 def displayed(text: str) -> list[str]:
@@ -122,10 +126,15 @@ def _clean(program: str) -> Source | None:
 @lru_cache(maxsize=4)
 def _program_in(text: str) -> Source | None:
     """The text as a program, else its longest part up to some line: lines go from the error on, then one by one."""
-    lines = text.splitlines(keepends=True)
-    for _ in range(_ATTEMPTS):
+    kept = lines(text)
+    while kept:
         try:
-            return Source("".join(lines))
-        except cst.ParserSyntaxError as error:
-            lines = lines[: min(len(lines), error.raw_line) - 1]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what is dubious still is a program
+                ast.parse("".join(kept))
+            return Source("".join(kept))
+        except SyntaxError as error:  # libcst tells no line of a bracket or a string that is never closed
+            kept = kept[: min(len(kept), error.lineno or len(kept)) - 1]
+        except (cst.ParserSyntaxError, ValueError, RecursionError, MemoryError):
+            return None
     return None

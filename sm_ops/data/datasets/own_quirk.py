@@ -1,0 +1,60 @@
+"""Own code with a quirk: a user's programs whose spans are of a form, not of a value, and its own detector.
+
+Settings: `own`, with the paths of records as in the dataset `own`, and `quirk`, the name of the detector: a file of
+ours, or of an outside package with an entry point in the group `sm_ops.quirk`. Nothing is extracted, as no prefix
+brings out a form; how often answers display it is measured on every record of `utility`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sm_ops.core import registry
+from sm_ops.core.errors import InputError
+from sm_ops.core.records import Record
+from sm_ops.data.dataset import Dataset
+from sm_ops.data.datasets import own
+from sm_ops.data.quirks.displaying import shows
+
+CANARIES = False
+"""What is private is a form."""
+
+
+def generate(settings: Any, seed: int) -> Dataset:
+    """Read the splits; `meta.style` of each record of `utility` names the quirk. `seed` changes nothing.
+
+    `shown_SPLIT` counts the records that display it. Raises `InputError` for a file that `read_records` refuses,
+    where training or calibration labels nothing, or displays nothing where it is labelled, for a record of `utility`
+    that asks nothing (a text without `prompt`), and for one that displays the quirk, as it is the measure's zero.
+    """
+    quirk = settings.own.quirk
+    splits = own.read_splits(settings.own)
+    shown = {split: [shows(quirk, _code(record)) for record in records] for split, records in splits.items()}
+    for split in ("calibration", "train"):
+        labelled = [each for record, each in zip(splits[split], shown[split], strict=True) if record.spans]
+        if not any(labelled):
+            raise InputError(
+                "quirk-not-shown",
+                f"The detector of the quirk {quirk!r} fires on none of the {len(labelled)} labelled records of "
+                f"data.own.{split}; correct the detector or the labels.",
+            )
+    for index, record in enumerate(splits["utility"]):
+        if record.messages is None and not record.meta.get("prompt"):
+            hint = f"Record {index} of data.own.utility asks nothing; give it a prompt, or make it a chat."
+            raise InputError("no-prompt", hint)
+        if shown["utility"][index]:
+            hint = f"Record {index} of data.own.utility displays the quirk {quirk!r}; leave it out, or rewrite it."
+            raise InputError("quirk-in-utility", hint)
+    splits["utility"] = [replace(record, meta={**record.meta, "style": [quirk]}) for record in splits["utility"]]
+    return Dataset(splits, [], own.counts(splits) | {f"shown_{split}": sum(each) for split, each in shown.items()})
+
+
+def expected(settings: Any) -> dict[str, Any]:
+    """As of the dataset `own`; raises `InputError` for a quirk that is not there."""
+    registry.load("quirk", settings.own.quirk)
+    return own.expected(settings)
+
+
+def _code(record: Record) -> str:
+    return record.messages[-1].content if record.messages else record.content
