@@ -21,6 +21,9 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from _matrix_rate import matrix_rate
 
 TEXTS, VOCABULARY, CONTEXT, TOKEN_BUDGET, ROWS, ROUNDS = 64, 16_384, 512, 1024, 8, 2
 GPT2 = {"n_positions": CONTEXT, "n_embd": 384, "n_layer": 5, "n_head": 6}
@@ -268,19 +271,6 @@ def on_gpu() -> None:
         print(f"ratio {shares['ours'] / shares['bare']:.2f}")
         del model
         torch.cuda.empty_cache()
-
-
-def matrix_rate() -> float:
-    import torch
-
-    a, b = (torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    for rounds in (3, 20):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(rounds):
-            a @ b
-        torch.cuda.synchronize()
-    return rounds * 2 * 8192**3 / (time.perf_counter() - start)
 
 
 def main() -> None:
