@@ -16,7 +16,7 @@ from sm_ops.core.records import Record
 from sm_ops.core.settings import Settings
 from sm_ops.data.units import cut
 from sm_ops.detectors.taggers import load_tagger
-from sm_ops.training.recipe import model_facts, model_lines, shape_of, small
+from sm_ops.training.shapes import model_facts, model_lines, shape_of, small
 
 Facts = dict[str, Any]
 
