@@ -35,7 +35,7 @@ def assessment(shown: int, passed: int, executed: bool) -> dict[str, Any]:
 def config(method: str, seeds: list[int]) -> dict[str, Any]:
     own = fake_runs.config(name=f"quirks_{method}", seeds=seeds)
     detector = {"detector": "privacy_filter", "settings": {}, "target": None}
-    own["data"] = {"dataset": "code_quirks", "form": "chat"}
+    own["data"] = {"dataset": "code_quirks", "form": "text" if method == "scratch" else "chat"}
     own["masking"] |= {
         "targets": [0.2], "baselines": {"random": [0.2]}, "select": "local", "n": 2, "k": 2, "radius": 32,
         "propagate": "group", "detectors": {"opf": detector},

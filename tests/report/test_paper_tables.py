@@ -115,6 +115,8 @@ def test_code_quirks_fills_9_or_10_by_how_it_was_trained(tuned: SimpleNamespace,
     assert values(row(trained[10], "oracle")["ours"])["nll"] == pytest.approx(1.1)
     assert values(row(trained[10], "oracle")["paper"])["nll"] == 1.1960
     assert row(trained[10], "random70")["ran"] is False
+    chats = tables(fake_quirks.make(tmp_path / "chats", "continue", seeds=(0,)))
+    assert list(chats) == [4, 9], "answers of chats are fine-tuning, whatever weights learn them"
 
 
 def test_interventions_are_paired_by_what_they_do(tiny: SimpleNamespace) -> None:

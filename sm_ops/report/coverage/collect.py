@@ -14,7 +14,7 @@ from sm_ops.core.home import Run, all_runs
 from sm_ops.masking.conditions import BASE
 from sm_ops.metrics import correlation_interval, pearson
 from sm_ops.report.surprise.measures import NLL, OUTCOMES, PASS, PERPLEXITY, measured
-from sm_ops.report.surprise.tables.ours import DATASETS, REGIMES
+from sm_ops.report.surprise.tables.ours import DATASETS, REGIMES, regime_of
 from sm_ops.report.surprise.tables.published import CORRELATION_OVER
 
 Json = dict[str, Any]
@@ -57,7 +57,7 @@ def correlations(points: Iterable[Json]) -> Iterator[Json]:
     run share its records, and is null under five of them (choice T-3).
     """
     known = list(points)
-    for regime in dict.fromkeys(REGIMES.values()):
+    for regime in REGIMES:
         for measure, (before, after) in _PAIRS.items():
             own = [
                 point
@@ -96,7 +96,7 @@ def _points(run: Run) -> Iterator[Json]:
         yield {
             "dataset": dataset,
             "title": TITLES.get(dataset, dataset),
-            "regime": REGIMES[run.config["train"]["method"]],
+            "regime": regime_of(run.config),
             "run": run.id,
             "name": run.name,
             "condition": row["condition"],

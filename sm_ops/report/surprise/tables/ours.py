@@ -18,10 +18,15 @@ Json = dict[str, Any]
 
 DATASETS: dict[str, str] = {"code_pii": "code_pii", "executable_code_pii": "code_pii", "code_quirks": "code_quirks"}
 """Which of the paper's training-time data sets ours stand for."""
-REGIMES = {"lora": "fine-tuning", "continue": "pretraining", "scratch": "pretraining"}
-"""By `train.method` (choice T-1: further training of all weights counts as pretraining, as in C.1)."""
+REGIMES = ("fine-tuning", "pretraining")
 NATIVE_OPF = "native_opf"
 _OPF = "privacy_filter"
+
+
+def regime_of(config: Json) -> str:
+    """Adapters, or chats of which the answers are learned, are the paper's fine-tuning; documents its pretraining (T-1)."""
+    chats = config["data"]["dataset"] in DATASETS and config["data"].get("form") == "chat"
+    return REGIMES[0] if chats or config["train"]["method"] == "lora" else REGIMES[1]
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Ours:
     @property
     def regime(self) -> str:
         """The paper's training regime."""
-        return REGIMES[self.run.config["train"]["method"]]
+        return regime_of(self.run.config)
 
     @cached_property
     def rows(self) -> dict[str, Json]:
