@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 import os
 import platform
-from collections.abc import Collection
+import shutil
+from collections.abc import Collection, Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec, resolve_name
@@ -21,6 +22,7 @@ from sm_ops.core.stage import Stage, Step
 _PACKAGE = "sm_ops"
 _ROOT = Path(__file__).resolve().parents[2]
 _LIBRARIES = ("accelerate", "numpy", "peft", "tokenizers", "torch", "transformers")
+_ABSENT = "absent"
 _INCIDENTAL = frozenset({"calls", "checkpoint_steps", "engine", "workers"})
 """Settings, of whatever section, that say how a result is come by: a resumed training gives the same weights, and
 any number of scoring workers, wherever they are, the same scores; `calls` is how a service is asked, not what."""
@@ -33,6 +35,7 @@ def payload(step: Step, input_hashes: dict[str, str]) -> dict[str, Any]:
     """
     stage = step.stage
     places = {dotted: place for dotted in stage.places if (place := _place(step.settings, dotted))}
+    code = code_digests({stage.module} | _member_modules(stage, step.settings))
     return {
         "stage": stage.name,
         "version": stage.version,
@@ -41,8 +44,8 @@ def payload(step: Step, input_hashes: dict[str, str]) -> dict[str, Any]:
         "places": {dotted: _content(place) for dotted, place in places.items()},
         "inputs": input_hashes,
         "outputs": {output.name: output.cls for output in stage.outputs},
-        "code": code_digests({stage.module} | _member_modules(stage, step.settings)),
-        "environment": environment(stage.numeric),
+        "code": code,
+        "environment": environment(stage.numeric) | declared(code),
     }
 
 
@@ -59,11 +62,21 @@ def code_digests(modules: set[str]) -> dict[str, str]:
         name = todo.pop()
         path = module_path(name)
         if path is None:
-            found[name] = "absent"
+            found[name] = _ABSENT
             continue
-        found[name], imports = _parse(path, name, path.stat().st_mtime_ns)
+        found[name], imports, _ = _parse(path, name, path.stat().st_mtime_ns)
         todo |= imports - found.keys()
     return found
+
+
+def declared(modules: Iterable[str]) -> dict[str, str]:
+    """Versions of what the modules' own `PACKAGES` name: packages that change results, or programs (their content)."""
+    paths = {name: path for name in modules if (path := module_path(name))}
+    return {
+        package: _version(package) if _version(package) != _ABSENT else _program(package)
+        for name, path in paths.items()
+        for package in _parse(path, name, path.stat().st_mtime_ns)[2]
+    }
 
 
 def environment(numeric: bool) -> dict[str, str]:
@@ -110,8 +123,8 @@ def _member_modules(stage: Stage, settings: dict[str, Any]) -> set[str]:
 
 
 @cache
-def _parse(path: Path, name: str, mtime_ns: int) -> tuple[str, frozenset[str]]:
-    """Digest of a module's code without comments and docstrings, and the modules it imports that count.
+def _parse(path: Path, name: str, mtime_ns: int) -> tuple[str, frozenset[str], tuple[str, ...]]:
+    """Digest of a module's code without comments and docstrings, the modules it imports that count, its `PACKAGES`.
 
     Importing a module runs its parent packages too, so they count; ours holds a version and nothing else.
     """
@@ -127,7 +140,13 @@ def _parse(path: Path, name: str, mtime_ns: int) -> tuple[str, frozenset[str]]:
     imports |= {parent for each in (*imports, name) for parent in _parents(each)} - {name}
     ours = {_PACKAGE, name.partition(".")[0]}
     counted = frozenset(i for i in imports if i.partition(".")[0] in ours and module_path(i))
-    return fs.sha256(ast.dump(tree).encode()), counted - {_PACKAGE}
+    return fs.sha256(ast.dump(tree).encode()), counted - {_PACKAGE}, _packages(tree)
+
+
+def _packages(tree: ast.Module) -> tuple[str, ...]:
+    """The words of the constant `PACKAGES`; the module is not imported."""
+    own = [each for each in tree.body if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "PACKAGES"]
+    return tuple(str(node.value) for each in own for node in ast.walk(each.value) if isinstance(node, ast.Constant))
 
 
 def _parents(name: str) -> list[str]:
@@ -154,7 +173,12 @@ def _version(library: str) -> str:
     try:
         return version(library)
     except PackageNotFoundError:
-        return "absent"
+        return _ABSENT
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)
+    return _ABSENT if found is None else _file_hash(path := Path(found), *_stamp(path))
 
 
 def _at(settings: dict[str, Any], dotted: str) -> Any:

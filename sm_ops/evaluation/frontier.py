@@ -58,9 +58,19 @@ def pareto(points: Iterable[Point]) -> list[str]:
 
 
 def points_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, Point]:
-    """Approximate extraction (exact fractions of counts), or else display, and NLL; unmeasured rows are left out."""
-    leaks = {row["condition"]: (_leak(row), row["nll"]) for row in rows}
+    """Approximate extraction (exact fractions of counts), or else display, and NLL; unmeasured rows are left out.
+
+    The NLL is the one that `likelihood_in` names.
+    """
+    rows = list(rows)
+    nll = likelihood_in(rows)
+    leaks = {row["condition"]: (_leak(row), row.get(nll)) for row in rows}
     return {name: Point(name, leak, nll) for name, (leak, nll) in leaks.items() if leak is not None and nll is not None}
+
+
+def likelihood_in(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The NLL that tells utility: of right answers to prompts where any row has it (B.2, OP-33), else pooled."""
+    return "completion_nll" if any(row.get("completion_nll") is not None for row in rows) else "nll"
 
 
 def _leak(row: Mapping[str, Any]) -> Fraction | float | None:
@@ -69,10 +79,13 @@ def _leak(row: Mapping[str, Any]) -> Fraction | float | None:
     return display["value"] if (display := row.get("display")) else None
 
 
-def claims(rows: Iterable[Mapping[str, Any]]) -> list[Claim]:
-    """What an attack on canaries must show, judged on rows pooled over seeds; never a pass by absence."""
+def claims(rows: Iterable[Mapping[str, Any]], floor: bool = True) -> list[Claim]:
+    """What an attack on canaries must show, judged on rows pooled over seeds; never a pass by absence.
+
+    `floor`: the base model never saw the canaries, so that what it gives away is chance.
+    """
     points = points_of(rows)
-    return [_judge(check, points) for check in _CHECKS]
+    return [_judge(check, points) for check in (_UNMASKED, _FLOORED if floor else _UNFLOORED, *_OTHERS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +122,11 @@ def _sm95_protects(points: dict[str, Point]) -> tuple[bool, str]:
     rate, unmasked, floor = (points[name].leak for name in ("SM95", "unmasked", "base"))
     limit = max(Fraction(10, 100) * unmasked, floor + Fraction(5, 100))
     return rate <= limit, f"SM95 {_percent(rate)}, limit {_percent(limit)}, floor {_percent(floor)}"
+
+
+def _sm95_protects_without_floor(points: dict[str, Point]) -> tuple[bool, str]:
+    rate, limit = points["SM95"].leak, Fraction(10, 100) * points["unmasked"].leak
+    return rate <= limit, f"SM95 {_percent(rate)}, limit {_percent(limit)}"
 
 
 def _oracle_is_no_worse(points: dict[str, Point]) -> tuple[bool, str]:
@@ -148,20 +166,26 @@ def _percent(rate: Fraction | float) -> str:
     return f"{100 * float(rate):.1f} %"
 
 
-_CHECKS = (
-    _Check(
-        "unmasked-leaks",
-        "Training without a mask leaks at least 60 % of the canaries.",
-        ("unmasked",),
-        _unmasked_leaks,
-        leak=False,
-    ),
-    _Check(
-        "sm95-protects",
-        "SM95 leaks at most a tenth of that, or the base model's floor plus five points.",
-        ("SM95", "unmasked", "base"),
-        _sm95_protects,
-    ),
+_UNMASKED = _Check(
+    "unmasked-leaks",
+    "Training without a mask leaks at least 60 % of the canaries.",
+    ("unmasked",),
+    _unmasked_leaks,
+    leak=False,
+)
+_FLOORED = _Check(
+    "sm95-protects",
+    "SM95 leaks at most a tenth of that, or the base model's floor plus five points.",
+    ("SM95", "unmasked", "base"),
+    _sm95_protects,
+)
+_UNFLOORED = _Check(
+    "sm95-protects",
+    "SM95 leaks at most a tenth of that (the base model has seen the canaries, so it shows no floor).",
+    ("SM95", "unmasked"),
+    _sm95_protects_without_floor,
+)
+_OTHERS = (
     _Check(
         "oracle-is-no-worse",
         "The oracle leaks no more than SM95 plus five points.",

@@ -77,15 +77,16 @@ def display_at(quirks: Mapping[str, Sequence[Sequence[bool]]]) -> float | None:
     return float(np.mean(shares)) if shares else None
 
 
-def completion_nll(completions: Sequence[np.ndarray]) -> float | None:
+def completion_nll(logprob_sums: Sequence[float], tokens: Sequence[int]) -> float | None:
     """Mean over completions of the mean negative log probability of their tokens, in nats (OP-33).
 
-    One array of log probabilities a completion: short and long ones weigh equally. `None` without a completion.
-    Raises `InputError` for one without tokens.
+    One sum of log probabilities and one number of tokens a completion: short and long ones weigh equally. `None`
+    without a completion. Raises `InputError` for one without tokens.
     """
-    if any(len(logprobs) == 0 for logprobs in completions):
+    if not all(tokens):
         raise InputError("empty-completion", "A completion has no scored token; drop it or score its tokens.")
-    return -float(np.mean([np.mean(logprobs) for logprobs in completions])) if len(completions) else None
+    means = [-total / count for total, count in zip(logprob_sums, tokens, strict=True)]
+    return float(np.mean(means)) if means else None
 
 
 def usd_per_million(

@@ -9,6 +9,7 @@ from sm_ops.attacks.public import settings_on_public
 from sm_ops.core.fetched import place
 from sm_ops.core.home import home_folder
 from sm_ops.core.stage import Step
+from sm_ops.detectors.named import detectors
 from sm_ops.masking.conditions import BASE
 from sm_ops.plans.steps import make_step, outputs_of
 from sm_ops.stages import (
@@ -32,7 +33,11 @@ def plan(config: dict[str, Any]) -> list[Step]:
     named, pinned = config["base"]["name"], config["base"]["revision"] is not None
     if named and not pinned:
         config = {**config, "base": {**config["base"], "name": place(named, home_folder())}}
-    tagger = {"tagger": {name: {} for name in config["tagger"].split("+")}}
+    taggers = config["tagger"].split("+")
+    tagger = {
+        "tagger": {name: {} for name in taggers},
+        "detectors": {each: {} for name in taggers for each in detectors(name, {})},
+    }
     steps = [make_step(AUDIT_DATA, config, inputs={}, own=tagger)]
     base = {}
     if named is None:

@@ -7,6 +7,7 @@ from typing import Any
 from sm_ops.core.fetched import place
 from sm_ops.core.home import home_folder
 from sm_ops.core.stage import Step
+from sm_ops.detectors.named import detectors
 from sm_ops.plans.steps import make_step, outputs_of
 from sm_ops.stages import PII_BASE, PII_DETECT, PII_EVALUATE, PII_EXTRACT, PII_GENERATE, PII_MASK, PII_TUNE
 
@@ -27,7 +28,8 @@ def plan(config: dict[str, Any]) -> list[Step]:
     steps = [make_step(PII_GENERATE, config, inputs={})]
     predicted = {}
     for name in config["detectors"]:
-        steps.append(make_step(PII_DETECT, config, inputs=test, cell=(name,), own={"detector": name}))
+        own = {"detector": name, "detectors": detectors(name, {})}
+        steps.append(make_step(PII_DETECT, config, inputs=test, cell=(name,), own=own))
         predicted[name] = f"pii_detect@{name}"
 
     base = {}

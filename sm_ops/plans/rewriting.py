@@ -12,6 +12,7 @@ from typing import Any
 from sm_ops.core.fetched import place
 from sm_ops.core.home import home_folder
 from sm_ops.core.stage import Step
+from sm_ops.detectors.named import detectors, places
 from sm_ops.plans.steps import make_step, outputs_of
 from sm_ops.rewriting.benchmarks import BENCHMARKS
 from sm_ops.rewriting.units import UNITS
@@ -48,9 +49,7 @@ def is_applied(config: dict[str, Any], condition: dict[str, Any]) -> bool:
 def _fits(config: dict[str, Any], selectors: list[str]) -> list[Step]:
     used = dict.fromkeys(config["selectors"][name]["reference"] for name in selectors)
     return [
-        make_step(
-            REWRITE_FIT, config, outputs_of("rewrite_data", "clean.jsonl"), (name,), {"reference": reference}
-        )
+        make_step(REWRITE_FIT, config, outputs_of("rewrite_data", "clean.jsonl"), (name,), {"reference": reference})
         for name in used
         if name is not None and _is_fitted(reference := config["references"][name])
     ]
@@ -66,6 +65,11 @@ def _score(config: dict[str, Any], name: str) -> Step:
     own: dict[str, Any] = {"selector": selector, "references": {}, "data": seed}
     own |= {"windows": {unit: {} for unit in UNITS}, "backends": {}}
     inputs, stage = outputs_of("rewrite_data", "validation.jsonl", "records.jsonl"), REWRITE_SCORE
+    own["detectors"] = {}
+    if (detector := selector["detector"]) is not None:
+        own["detectors"] = detectors(detector, selector["settings"])
+        files = places(detector, selector["settings"])
+        stage = replace(stage, places=tuple(f"selector.settings.{each}" for each in files))
     if (named := selector["reference"]) is not None:
         reference = config["references"][named]
         if reference["model"] is not None and reference["revision"] is None:

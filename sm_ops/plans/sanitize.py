@@ -10,6 +10,7 @@ from sm_ops.core.fetched import place
 from sm_ops.core.home import home_folder
 from sm_ops.core.registry import members
 from sm_ops.core.stage import Output, Step
+from sm_ops.detectors import named
 from sm_ops.plans.steps import make_step, outputs_of
 from sm_ops.sanitizing.rules import check_published
 from sm_ops.stages import SAN_CORPUS, SAN_FIT, SAN_LEVELS, SAN_MEASURE, SAN_REDACT, SAN_TUNE
@@ -53,18 +54,21 @@ def _fold(config: dict[str, Any], references: dict[str, dict[str, Any]], fold: s
         steps.append(make_step(SAN_FIT, config, inputs=labelled | public, cell=(name, fold), own=own))
     for name, each in config["filters"].items():
         inputs = sides | ABOUT | _model(each["reference"], fitted, fold)
+        detectors, files = _named(each)
         if each["detector"] in TRAINED and "model" not in each["settings"]:
-            own = {"filter": each}
-            steps.append(make_step(SAN_TUNE, config, inputs=labelled, cell=(name, fold), own=own))
+            own = {"filter": each, "detectors": detectors}
+            tune = replace(SAN_TUNE, places=files)
+            steps.append(make_step(tune, config, inputs=labelled, cell=(name, fold), own=own))
             inputs |= {"fitted": (f"san_tune@{name}-{fold}", "model")}
         own = {
             "name": name,
             "filter": each,
             "reference": references.get(each["reference"]),
+            "detectors": detectors,
             "rules": {} if each["detector"] else members("rule"),
             "windows": {} if each["detector"] else members("window"),
         }
-        stage = replace(SAN_LEVELS, places=_places(own["reference"]))
+        stage = replace(SAN_LEVELS, places=_places(own["reference"]) + files)
         steps.append(make_step(stage, config, inputs=inputs, cell=(name, fold), own=own))
         for side in ("validation", "records"):
             levels[f"levels/{name}/{side}"] = (steps[-1].name, f"{side}.parquet")
@@ -79,6 +83,14 @@ def _fold(config: dict[str, Any], references: dict[str, dict[str, Any]], fold: s
 
 def _model(name: str | None, fitted: set[str], fold: str) -> dict[str, tuple[str, str]]:
     return {"fitted": (f"san_fit@{name}-{fold}", "model")} if name in fitted else {}
+
+
+def _named(own: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
+    """The detectors of a filter, and the settings that may name their files; none of a scorer."""
+    name, settings = own["detector"], own["settings"]
+    if name is None:
+        return {}, ()
+    return named.detectors(name, settings), tuple(f"filter.settings.{each}" for each in named.places(name, settings))
 
 
 TRAINED = ("classifier",)

@@ -14,6 +14,7 @@ from sm_ops.core.records import Record
 from sm_ops.metrics import clustered_rate, ratio_interval
 from sm_ops.rewriting.benchmarks.redac import excluded
 
+PACKAGES = ("nltk",)
 Json = dict[str, Any]
 SEED = 0
 

@@ -36,7 +36,7 @@ def complete(
     chances: Callable[[int], np.ndarray],
     *,
     samples: int,
-    ends: Collection[int],
+    ends: Sequence[Collection[int]],
     temperature: float,
     top_p: float,
     batch_size: int,
@@ -45,26 +45,25 @@ def complete(
     """`samples` completions of each prompt (ids), in their order.
 
     `chances(i)` gives the uniform numbers of prompt i, (samples, length) in [0, 1): a completion has at most `length`
-    ids, and no more than the model's context has positions left. About `batch_size` completions are written at once.
-    Raises `InputError` for a prompt that fills the context.
+    ids, and no more than its prompt leaves of the model's positions. `ends` are the ids that end one, by prompt. About
+    `batch_size` completions are written at once. Raises `InputError` for a prompt that fills the context.
     """
     room = positions(model)
-    longest = max(map(len, prompts), default=0)
-    if longest >= room:
-        raise InputError(
-            "prompt-too-long",
-            f"A prompt has {longest} tokens, but the model has {room} positions, so nothing can follow it; "
-            "use a model with a larger context.",
-        )
-    writer = _Writer(model, frozenset(ends), temperature, top_p)
+    for index, prompt in enumerate(prompts):
+        if len(prompt) >= room:
+            raise InputError(
+                "prompt-too-long",
+                f"Prompt {index} has {len(prompt)} tokens, but the model has {room} positions, so nothing can follow "
+                "it; use a model with a larger context.",
+            )
+    writer = _Writer(model, room, temperature, top_p)
     order = sorted(range(len(prompts)), key=lambda i: (-len(prompts[i]), i))
     found: list[list[Completion]] = [[] for _ in prompts]
     together = max(1, batch_size // samples)
     for first in range(0, len(order), together):
         batch = order[first : first + together]
         points = np.concatenate([chances(i) for i in batch])
-        length = min(points.shape[1], room - len(prompts[batch[0]]))
-        written = writer.write([prompts[i] for i in batch], points[:, :length])
+        written = writer.write([prompts[i] for i in batch], [ends[i] for i in batch], points)
         for place, i in enumerate(batch):
             found[i] = written[place * samples : (place + 1) * samples]
         progress(first + len(batch), len(order))
@@ -72,19 +71,24 @@ def complete(
 
 
 class _Writer:
-    def __init__(self, model: Any, ends: frozenset[int], temperature: float, top_p: float) -> None:
+    def __init__(self, model: Any, room: int, temperature: float, top_p: float) -> None:
         self._forward = Forward(model.eval())
-        self._device, self._ends = model.device, ends
+        self._device, self._room = model.device, room
         self._temperature, self._top_p = temperature, top_p
 
-    def write(self, prompts: Sequence[Sequence[int]], chances: np.ndarray) -> list[Completion]:
+    def write(
+        self, prompts: Sequence[Sequence[int]], ends: Sequence[Collection[int]], chances: np.ndarray
+    ) -> list[Completion]:
         """Equally many completions of each prompt, one for each row of `chances`; prompts in the order of rows.
 
-        Rows that ended leave the batch once they are half of it.
+        Rows that are done leave the batch once they are half of it.
         """
         import torch
 
         count, length = chances.shape
+        copies = count // len(prompts)
+        limits = [min(length, self._room - len(prompt)) for prompt in prompts for _ in range(copies)]
+        ends = [own for own in ends for _ in range(copies)]
         points = torch.from_numpy(chances).to(self._device)
         written: list[list[int]] = [[] for _ in range(count)]
         ended, rows = [False] * count, list(range(count))
@@ -92,25 +96,28 @@ class _Writer:
             ids, mask = _padded_left(prompts, self._device)
             places = (mask.cumsum(1) - 1).clamp(min=0)
             states, cache = self._forward.states(ids, keep=True, attention_mask=mask, position_ids=places)
-            copies = count // len(prompts)
             cache.batch_repeat_interleave(copies)
             logits = self._forward.logits(states[:, -1]).repeat_interleave(copies, 0)
             mask, place = mask.repeat_interleave(copies, 0), places[:, -1:].repeat_interleave(copies, 0)
-            for step in range(length):
+            for step in range(max(limits)):
                 chosen = draw(logits, points[rows, step, None], self._temperature, self._top_p)
                 for row, token in zip(rows, chosen[:, 0].tolist(), strict=True):
-                    ended[row] |= token in self._ends
-                    if not ended[row]:
+                    if ended[row] or step >= limits[row]:
+                        continue
+                    if token in ends[row]:
+                        ended[row] = True
+                    else:
                         written[row].append(token)
-                going = [number for number, row in enumerate(rows) if not ended[row]]
-                if step + 1 == length or not going:
+                going = [number for number, row in enumerate(rows) if not ended[row] and step + 1 < limits[row]]
+                if not going:
                     break
                 if 2 * len(going) <= len(rows):
                     kept = torch.tensor(going, device=self._device)
                     cache.batch_select_indices(kept)
                     chosen, mask, place = chosen[kept], mask[kept], place[kept]
                     rows = [rows[number] for number in going]
-                mask, place = torch.cat([mask, mask.new_ones(len(rows), 1)], 1), place + 1
+                mask = torch.cat([mask, mask.new_ones(len(rows), 1)], 1)
+                place = (place + 1).clamp(max=self._room - 1)  # of rows that are done
                 states, cache = self._forward.states(chosen, cache, keep=True, attention_mask=mask, position_ids=place)
                 logits = self._forward.logits(states[:, -1])
         return [Completion(own, not done) for own, done in zip(written, ended, strict=True)]

@@ -11,11 +11,11 @@ import hashlib
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unicodedata import normalize
 
 import numpy as np
@@ -27,6 +27,7 @@ from sm_ops.scoring.chats import Interval, control_pattern, control_tokens, rend
 from sm_ops.scoring.hub import check_reachable, reading
 
 _Encoding = tuple[list[int], list[Interval]]
+_T = TypeVar("_T")
 
 
 def load_tokenizer(path_or_name: str | Path, revision: str | None = None) -> Any:
@@ -127,13 +128,7 @@ def encode(tokenizer: Any, text: str) -> _Encoding:
 
 def tokenize_all(records: Iterable[Record], tokenizer: Any) -> list[Tokens]:
     """`tokenize` for many records; an error names the index of the record that caused it."""
-    tokens = []
-    for index, record in enumerate(records):
-        try:
-            tokens.append(tokenize(record, tokenizer))
-        except InputError as error:
-            raise InputError(error.code, f"Record {index}: {error.hint}") from None
-    return tokens
+    return _of_each(records, lambda record: tokenize(record, tokenizer))
 
 
 def tokenize(record: Record, tokenizer: Any) -> Tokens:
@@ -164,14 +159,33 @@ def prompt_ids(record: Record, tokenizer: Any, reasoning_effort: str | None = No
     return _encode_rendered(tokenizer, rendered.text, rendered.places, control_tokens(tokenizer))[0]
 
 
+def prompt_ids_all(records: Iterable[Record], tokenizer: Any, reasoning_effort: str | None = None) -> list[list[int]]:
+    """`prompt_ids` for many records; an error names the index of the record that caused it."""
+    return _of_each(records, lambda record: prompt_ids(record, tokenizer, reasoning_effort))
+
+
 def end_ids(record: Record, tokenizer: Any) -> set[int]:
-    """Ids with which a model ends what it writes: EOS; texts also with the separator, chats with the end of a turn."""
+    """Ids with which a model ends an answer like this record's: EOS; a text's separator, or the end of a chat.
+
+    The end of a chat is that of the assistant's last turn: an earlier one may end with a token that a part of an
+    answer ends with, too (gpt-oss).
+    """
     ends = {tokenizer.eos_token_id} - {None}
     if record.messages is None:
         return ends | {separator_id(tokenizer)}
-    tokens = tokenize(record, tokenizer)
-    turns = tokens.ids[tokens.special & tokens.supervised].tolist()
-    return ends | (control_tokens(tokenizer).keys() & turns)
+    rendered, control = render(record, tokenizer), control_tokens(tokenizer)
+    turn = control_pattern(control).findall(rendered.text, *rendered.ends[-1])
+    return ends | {i for i, token in control.items() if token in turn}
+
+
+def _of_each(records: Iterable[Record], function: Callable[[Record], _T]) -> list[_T]:
+    found = []
+    for index, record in enumerate(records):
+        try:
+            found.append(function(record))
+        except InputError as error:
+            raise InputError(error.code, f"Record {index}: {error.hint}") from None
+    return found
 
 
 def _tokenize_content(record: Record, tokenizer: Any) -> Tokens:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from sm_ops.core.records import Record
@@ -11,9 +12,15 @@ from sm_ops.data.dataset import Canary
 from sm_ops.data.records import read_records
 
 
+def split_rows(path: Path) -> Iterator[Record]:
+    """The records of a split, one after the other; a split that the data does not have is an empty file."""
+    if path.stat().st_size:
+        yield from read_records(path)
+
+
 def read_split(path: Path) -> list[Record]:
-    """The records of a split; a split that the data does not have is an empty file."""
-    return list(read_records(path)) if path.stat().st_size else []
+    """All records of a split."""
+    return list(split_rows(path))
 
 
 def read_canaries(path: Path) -> list[Canary]:

@@ -16,6 +16,8 @@ from sm_ops.steps._documents import read_rows
 from sm_ops.steps._splits import read_split
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from sm_ops.core.records import Record
     from sm_ops.core.settings import Settings
     from sm_ops.core.stage import Context, Numbers
@@ -32,49 +34,64 @@ _BATCH = 64
 def run(settings: Settings, context: Context) -> Numbers:
     """Write for each prompt which answers passed, with the reason of each end, and which showed a quirk.
 
-    Numbers count prompts with a success among the first k answers, and cases of a quirk that is displayed there.
-    Raises `InputError` where no sandbox can be had, and for a data set without tasks.
+    What is not of our making stays out: where the data set has no tasks, a prompt's `task` is its record's id. Numbers
+    count prompts with a success among the first k answers, and cases of a quirk that is displayed there. Raises
+    `InputError` where no sandbox can be had, and where no prompt that was asked is a case of a quirk (OP-32).
     """
-    asks = settings.completions
+    asks, data = settings.completions, settings.data
+    dataset = registry.load("dataset", data.dataset)
     answers = {row["id"]: row["completions"] for row in read_rows(context.inputs["completions"])}
-    records = [record for record in read_split(context.inputs["utility"]) if record.id in answers]
+    utility = read_split(context.inputs["utility"])
+    records = [record for record in utility if record.id in answers]
     texts = [answers[record.id] for record in records]
-    outcomes = _run(records, texts, settings, context) if asks.execute else [None] * len(records)
-    quirks = [shown(record.meta.get("style", ()), own) for record, own in zip(records, texts, strict=True)]
+    styles = _styles(dataset, utility, len(records), data)
+    tasks: list[Task] = dataset.tasks(records, data, data.seed) if hasattr(dataset, "tasks") else []
+    named = [(task.id, task.family) for task in tasks] or [(record.id, "") for record in records]
+    outcomes = _run(tasks, texts, asks.seconds, context) if asks.execute else [None] * len(records)
+    quirks = [shown(style, own) for style, own in zip(styles, texts, strict=True)]
     prompts = [
         {
             "id": record.id,
-            "task": record.meta.get("task", record.meta.get("host", record.id)),
-            "family": record.meta.get("family", ""),
+            "task": task,
+            "family": family,
             "passed": None if reasons is None else [reason == "passed" for reason in reasons],
             "reasons": reasons,
             "quirks": found,
         }
-        for record, reasons, found in zip(records, outcomes, quirks, strict=True)
+        for record, (task, family), reasons, found in zip(records, named, outcomes, quirks, strict=True)
     ]
     found = {"format": FORMAT, "k": asks.k, "executed": asks.execute, "prompts": prompts}
     fs.write_json(context.outputs["assessment"], found)
     return _numbers(prompts, asks.k, asks.execute)
 
 
-def _run(
-    records: Sequence[Record], texts: Sequence[Sequence[str]], settings: Settings, context: Context
-) -> list[list[str]]:
-    """How each answer's code ended with its task's tests; equal ones are run once, and what is no program never."""
-    dataset = registry.load("dataset", settings.data.dataset)
-    if not hasattr(dataset, "tasks"):
+def _styles(dataset: ModuleType, utility: Sequence[Record], asked: int, data: Settings) -> Sequence[Sequence[str]]:
+    """The quirks that are looked for in answers to each of the first `asked` records; each quirk has a case (OP-32)."""
+    if not hasattr(dataset, "styles"):
+        return [()] * asked
+    styles = dataset.styles(utility, data)
+    first: dict[str, int] = {}
+    for index, style in enumerate(styles):
+        for quirk in style:
+            first.setdefault(quirk, index)
+    missing = [quirk for quirk, index in first.items() if index >= asked]
+    if missing:
         raise InputError(
-            "no-tasks",
-            f"The data set {settings.data.dataset!r} has no tasks whose tests could be run; set completions.execute to "
-            "false, or completions.samples to 0.",
+            "no-applicable-task",
+            f"None of the {asked} prompts that were asked is a case of {', '.join(missing)}, so the mean over quirks "
+            f"is undefined; raise completions.prompts to {1 + max(first.values())}.",
         )
-    tasks: list[Task] = dataset.tasks(records, settings.data, settings.data.seed)
+    return styles[:asked]
+
+
+def _run(tasks: Sequence[Task], texts: Sequence[Sequence[str]], seconds: float, context: Context) -> list[list[str]]:
+    """How each answer's code ended with its task's tests; equal ones are run once, and what is no program never."""
     codes = [[(task.id, code_in(text)) for text in own] for task, own in zip(tasks, texts, strict=True)]
     by_id = {task.id: task for task in tasks}
     every = dict.fromkeys(each for own in codes for each in own)
     distinct = [each for each in every if parse(each[1]) is not None]
     reasons = dict.fromkeys(every, SYNTAX)
-    limits = sandbox.Limits(seconds=settings.completions.seconds)
+    limits = sandbox.Limits(seconds=seconds)
     workers = min(_MOST, len(os.sched_getaffinity(0)))
     for first in range(0, len(distinct), _BATCH):
         batch = distinct[first : first + _BATCH]

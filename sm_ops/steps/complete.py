@@ -11,7 +11,7 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.seeds import derive
 from sm_ops.data.prompts import asked
 from sm_ops.scoring.completing import Completion, complete
-from sm_ops.scoring.tokenize import control_tokens, end_ids, prompt_ids
+from sm_ops.scoring.tokenize import control_tokens, end_ids, prompt_ids_all
 from sm_ops.steps._base import base_tokenizer
 from sm_ops.steps._documents import write_rows
 from sm_ops.steps._models import measured_model
@@ -36,7 +36,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     if not records:
         raise InputError("nothing-to-ask", "The utility split is empty, so nothing is asked; give it records.")
     tokenizer = base_tokenizer(settings, context)
-    prompts = [prompt_ids(asked(record), tokenizer, asks.reasoning_effort) for record in records]
+    prompts = prompt_ids_all(asked(records), tokenizer, asks.reasoning_effort)
     model = measured_model(settings, context, asks.device, asks.dtype)
 
     def chances(number: int) -> np.ndarray:
@@ -45,8 +45,8 @@ def run(settings: Settings, context: Context) -> Numbers:
 
     found = complete(
         model, prompts, chances,
-        samples=asks.samples, ends=end_ids(records[0], tokenizer), temperature=asks.temperature, top_p=asks.top_p,
-        batch_size=asks.batch_size, progress=context.progress,
+        samples=asks.samples, ends=[end_ids(record, tokenizer) for record in records], temperature=asks.temperature,
+        top_p=asks.top_p, batch_size=asks.batch_size, progress=context.progress,
     )  # fmt: skip
     control = control_tokens(tokenizer).keys()
     rows = [

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sm_ops.detectors.batches import detect_rows, own_threshold
 from sm_ops.sanitizing import levels
-from sm_ops.steps._splits import read_split
+from sm_ops.steps._splits import split_rows
 
 if TYPE_CHECKING:
     from sm_ops.core.settings import Settings
@@ -17,11 +18,14 @@ def run(settings: Settings, context: Context) -> Numbers:
     """Write a file of levels a split; count records, and the intervals that were found."""
     detector, given = settings.detection.detector, settings.detection.settings.plain()
     source = levels.Filter(detector, "detector", own_threshold(detector, given))
-    records = spans = 0
+    counts = {"records": 0, "spans": 0}
+
+    def rows(split: str) -> Iterator[levels.Row]:
+        for record, detections in detect_rows(detector, given, split_rows(context.inputs[split])):
+            counts["records"] += 1
+            counts["spans"] += len(detections)
+            yield levels.of_detections(record.id, detections)
+
     for split in ("calibration", "train"):
-        found = detect_rows(detector, given, read_split(context.inputs[split]))
-        rows = [levels.of_detections(record.id, detections) for record, detections in found]
-        levels.write(context.outputs[split], source, rows)
-        records += len(rows)
-        spans += sum(len(row.levels) for row in rows)
-    return {"records": records, "spans": spans}
+        levels.write(context.outputs[split], source, rows(split))
+    return {**counts}

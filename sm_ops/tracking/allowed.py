@@ -40,13 +40,27 @@ def public_file(path: Path, home: Path) -> Path:
     return path
 
 
-def _replace(values: Any, dotted: str, change: Callable[[str], str]) -> None:
+def _replace(values: Any, dotted: str, change: Callable[[Any], Any]) -> None:
+    """Change what stands at a dotted path. A part `*` is any key; `**` at its end every text below, however deep."""
     head, _, rest = dotted.partition(".")
-    for key in [*values] if head == "*" else [head] if head in values else []:
+    if head == "**":
+        _replace_texts(values, change)
+        return
+    keys = [] if not isinstance(values, dict) else [*values] if head == "*" else [head] if head in values else []
+    for key in keys:
         if rest:
             _replace(values[key], rest, change)
         elif values[key] is not None:
             values[key] = change(values[key])
+
+
+def _replace_texts(values: Any, change: Callable[[Any], Any]) -> None:
+    keys = [*values] if isinstance(values, dict) else range(len(values)) if isinstance(values, list) else []
+    for key in keys:
+        if isinstance(values[key], str):
+            values[key] = change(values[key])
+        else:
+            _replace_texts(values[key], change)
 
 
 def _hub_name(value: str) -> bool:

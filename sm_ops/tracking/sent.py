@@ -1,9 +1,10 @@
 """What a run is on a tracking server. One module a flow chooses by name what is sent, and nothing else leaves the home.
 
-Such a module has `TITLE`; `PARAMETERS`, `PLACES` and `MODELS` (dotted settings); `ARTIFACTS` (files of the run's
-folder) and the `FIGURE` among them, or None; `DATA` (a step and its outputs); `COLUMNS` (measures that its table
-shows); `AXES` (what a protection costs and what still leaks: two measures, whose plane is the comparison, and which
-the run carries for each row); `summary(results)`, `remark(results)` (a sentence, or none) and `children(results)`.
+Such a module has `TITLE`; `PARAMETERS`, `PLACES` and `MODELS` (dotted settings, as `allowed` reads them); `ARTIFACTS`
+(files of the run's folder) and the `FIGURE` among them, or None; `DATA` (a step and its outputs); `COLUMNS` (measures
+that its table shows); `AXES` (what a protection costs and what still leaks: two measures, whose plane is the
+comparison, and which the run carries for each row); `summary(results)`, `remark(results)` (a sentence, or none) and
+`children(results)`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ PARAMETERS = (
     "masking.target", "masking.goldfish", "deduplicate.threshold", "shadows.count", "filling.how",
 )  # fmt: skip
 PLACES = ("data.path", "data.public")
-MODELS = ("base.name", "filling.model")
+MODELS = ("base.name", "base.tokenizer", "filling.model")
 FIGURE = "leakage.svg"
 ARTIFACTS = ("report.html", FIGURE, "results.json")
 COLUMNS = (

@@ -6,7 +6,7 @@ from sm_ops.tracking.sent import Child, Column, Json, Measures
 
 TITLE = "Whole outputs by surprise"
 PARAMETERS = ("pairs.source", "pairs.share", "pairs.seed", "pairs.controls", "pairs.setting")
-PLACES = ("pairs.validation", "pairs.application", "references.*.fit")
+PLACES = ("pairs.validation", "pairs.application", "references.*.fit", "references.*.violating")
 MODELS = ("references.*.model",)
 FIGURE = None
 ARTIFACTS = ("report.html", "results.json")

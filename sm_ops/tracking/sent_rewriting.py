@@ -7,9 +7,10 @@ from sm_ops.tracking.sent import Child, Column, Json, Measures
 TITLE = "Rewriting beside masking"
 PARAMETERS = ("data.benchmark", "data.levels", "data.documents", "data.seed")
 PLACES = (
-    "data.path", "data.validation", "data.population", "references.*.fit", "endpoints.*.url", "selectors.*.settings",
+    "data.path", "data.validation", "data.population", "references.*.fit", "references.*.violating", "endpoints.*.url",
+    "selectors.*.settings",
 )  # fmt: skip
-MODELS = ("references.*.model",)
+MODELS = ("references.*.model", "endpoints.*.model")
 FIGURE = None
 ARTIFACTS = ("report.html", "results.json")
 DATA = ("rewrite_data", ("validation", "records", "clean"))

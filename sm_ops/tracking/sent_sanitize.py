@@ -10,9 +10,9 @@ PARAMETERS = (
 )  # fmt: skip
 PLACES = (
     "corpus.validation", "corpus.records", "corpus.families", "references.*.fit", "references.*.violating",
-    "filters.*.settings.records",
+    "filters.*.settings.records", "filters.*.settings.settings.*.records",
 )  # fmt: skip
-MODELS = ("references.*.model", "filters.*.settings.model")
+MODELS = ("references.*.model", "filters.*.settings.**", "corpus.settings.**")
 FIGURE = None
 ARTIFACTS = ("report.html", "results.json")
 DATA = ("san_corpus", ("validation-0", "records-0"))

@@ -16,11 +16,15 @@ PARAMETERS = (
     "attack.name", "attack.samples", "attack.reveal",
     "completions.samples", "completions.k", "completions.temperature", "completions.top_p",
 )  # fmt: skip
-PLACES = ("data.hosts", "data.own.train", "data.own.calibration", "data.own.utility", "data.own.reference")
-MODELS = ("base.name", "references.*.model", "references.*.fit")
+PLACES = (
+    "data.hosts", "data.own.train", "data.own.calibration", "data.own.utility", "data.own.reference",
+    "mixture.general", "references.*.fit", "references.*.violating",
+    "masking.detectors.*.settings.records", "masking.detectors.*.settings.settings.*.records",
+)  # fmt: skip
+MODELS = ("base.name", "base.tokenizer", "references.*.model", "masking.detectors.*.settings.**")
 _NUMBERS = (
-    "nll", "nll_se", "target_coverage", "collateral_rate", "budget_tokens", "expected_exact", "completion_nll",
-    "pass_se", "display_se",
+    "nll", "nll_se", "completion_nll", "completion_nll_se", "target_coverage", "collateral_rate", "budget_tokens",
+    "expected_exact", "pass_se", "display_se",
 )  # fmt: skip
 _RATES = ("extraction_approx", "extraction_exact")
 _ANSWERS = ("pass_at", "display")

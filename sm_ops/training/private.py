@@ -33,6 +33,7 @@ from sm_ops.training.optimisers import MuonWithAdamW
 from sm_ops.training.packing import Row, collate
 from sm_ops.training.schedule import at_most, warmup_of
 
+PACKAGES = ("opacus",)
 ACCOUNTANT = "prv"
 CHECKPOINT = "private.pt"
 

@@ -100,6 +100,8 @@ KINDS: dict[str, Callable[[Input], Input]] = {
     "sm.zscore": lambda case: {"score": standardised(case["features"], case["reference"]).tolist()},
     "sm.pass_at": lambda case: {"value": pass_at(case["successes"])},
     "sm.display_at": lambda case: {"value": display_at(case["quirks"])},
-    "sm.completion_nll": lambda case: {"nll": completion_nll(case["completions"])},
+    "sm.completion_nll": lambda case: {
+        "nll": completion_nll([sum(own) for own in case["completions"]], [len(own) for own in case["completions"]])
+    },
     "sm.cost": _cost,
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import os
+import re
+import sys
 from dataclasses import replace
 
 import grimp
@@ -64,6 +66,40 @@ def test_numeric_stages_know_libraries_and_device():
     assert environment(False).keys() == {"python"}
     assert {"torch", "numpy", "transformers", "device"} <= environment(True).keys()
     assert environment(True)["device"] in ("cpu", "cuda")
+
+
+def detecting(**detection) -> Step:
+    config = resolve(load_pipeline(str(SMALLEST), []))
+    config["masking"]["detectors"] = {"mine": {"settings": {}, "target": None, **detection}}
+    return next(each for each in plan(config) if each.name == "detect@mine")
+
+
+def test_an_upgraded_package_moves_the_steps_that_stand_on_it_alone(monkeypatch):
+    union = {"detector": "union", "settings": {"of": ["regex", "credsweeper"]}}
+    before = [print_of(detecting(**each)) for each in (union, {"detector": "credsweeper"}, {"detector": "regex"})]
+    installed = fingerprint._version
+    monkeypatch.setattr(fingerprint, "_version", lambda name: "999" if name == "credsweeper" else installed(name))
+    after = [print_of(detecting(**each)) for each in (union, {"detector": "credsweeper"}, {"detector": "regex"})]
+    assert [old == new for old, new in zip(before, after, strict=True)] == [False, False, True]
+    assert payload(detecting(**union), {})["environment"]["credsweeper"] == "999"
+
+
+def test_a_program_counts_by_its_content(tmp_path, monkeypatch):
+    program = tmp_path / "gitleaks"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = [payload(detecting(detector="gitleaks"), {})["environment"]["gitleaks"]]
+    for text in ("one", "other"):
+        program.write_text(text)
+        program.chmod(0o700)
+        found.append(payload(detecting(detector="gitleaks"), {})["environment"]["gitleaks"])
+    assert found == ["absent", fs.sha256(b"one"), fs.sha256(b"other")]
+
+
+def test_programs_of_the_data_stand_on_their_libraries():
+    config = resolve(load_pipeline(str(SMALLEST), ["data.dataset=code_quirks"]))
+    known = {each.name: payload(each, {})["environment"] for each in plan(config)}
+    assert all({"exstruct", "libcst"} <= known[name].keys() for name in ("synthesize", "execute"))
+    assert "libcst" not in known["calibrate"]
 
 
 def test_device_class_needs_a_gpu_that_torch_can_use(monkeypatch):
@@ -142,9 +178,29 @@ def test_a_name_of_no_place_stays_a_name():
     assert print_of(placed("gpt2")) != print_of(placed("gpt3")) != print_of(placed(None))
 
 
+def test_the_files_of_a_detector_count_however_deep_they_are_named(tmp_path):
+    """Those of a union's detectors too, and never by their place."""
+    prints = []
+    for name, text in (("one", "same"), ("two", "same"), ("three", "other")):
+        (file := tmp_path / f"{name}.jsonl").write_text(text)
+        settings = {"of": ["gold", "regex"], "settings": {"gold": {"records": str(file)}}}
+        made = detecting(detector="union", settings=settings)
+        prints.append(print_of(made))
+        assert str(tmp_path) not in str(payload(made, {}))
+    assert prints[0] == prints[1] != prints[2]
+
+
+def test_the_code_of_a_detectors_own_detectors_counts():
+    of = {"of": ["shapes", "gold"]}
+    assert {f"sm_ops.detectors.members.{name}" for name in ("union", "shapes", "gold")} <= payload(
+        detecting(detector="union", settings=of), {}
+    )["code"].keys()
+    assert "sm_ops.detectors.members.spacy_" in payload(detecting(detector="union"), {})["code"], "it is a default"
+
+
 # ---- code ----------------------------------------------------------------------------------------------
 
-GRAPH = grimp.build_graph("sm_ops", exclude_type_checking_imports=True, cache_dir=None)
+GRAPH = grimp.build_graph("sm_ops", include_external_packages=True, exclude_type_checking_imports=True, cache_dir=None)
 
 
 def by_grimp(module: str) -> set[str]:
@@ -155,7 +211,8 @@ def by_grimp(module: str) -> set[str]:
         found.add(name)
         parts = name.split(".")
         parents = {".".join(parts[:depth]) for depth in range(2, len(parts))}
-        todo |= (GRAPH.find_modules_directly_imported_by(name) | parents) - found - {"sm_ops"}
+        imported = {each for each in GRAPH.find_modules_directly_imported_by(name) if each.startswith("sm_ops")}
+        todo |= (imported | parents) - found - {"sm_ops"}
     return found
 
 
@@ -179,6 +236,31 @@ def test_every_kind_a_stage_loads_is_declared():
                 if called in ("registry.load", "load") and node.args and isinstance(node.args[0], ast.Constant):
                     loaded.add(node.args[0].value)
         assert {kind for _, kind in stage.members} >= loaded & registry.KINDS.keys(), stage.name
+
+
+NEUTRAL = {
+    "ahocorasick_rs", "boto3", "botocore", "cryptography", "filelock", "huggingface_hub", "jinja2", "numba", "pyarrow",
+    "ray", "safetensors", "yaml",
+}  # fmt: skip
+"""Packages whose every version gives the same result: exact searches and sums, files, locks, machines."""
+BY_NAME = re.compile(r"import_module\(\"(\w+)")
+
+
+def foreign(module: str) -> set[str]:
+    """The packages that a module imports, at its top or within a function."""
+    path = fingerprint.module_path(module)
+    assert path is not None
+    found = GRAPH.find_modules_directly_imported_by(module) | {*BY_NAME.findall(path.read_text(encoding="utf-8"))}
+    return {name for name in found if not name.startswith("sm_ops") and name not in sys.stdlib_module_names}
+
+
+def test_packages_that_change_results_are_declared_where_they_are_imported():
+    undeclared = set()
+    for module in code_digests({each for each in MODULES if not each.startswith("sm_ops.release")}):
+        if names := foreign(module) - {*fingerprint._LIBRARIES} - NEUTRAL:
+            known = {package.replace("-", "_") for package in fingerprint.declared(code_digests({module}))}
+            undeclared |= {(module, name) for name in names - known}
+    assert not undeclared
 
 
 def written(folder, text: str) -> dict[str, str]:

@@ -39,9 +39,7 @@ def holder(tmp_path):
 
 def test_the_second_waits_says_for_whom_and_goes_on_when_the_holder_is_killed(tmp_path, holder):
     told, outcomes = [], []
-    thread = threading.Thread(
-        target=lambda: outcomes.append(execute(step(), {}, Store(tmp_path), waiting=told.append))
-    )
+    thread = threading.Thread(target=lambda: outcomes.append(execute(step(), {}, Store(tmp_path), waiting=told.append)))
     thread.start()
     wait_for(lambda: told, 10)
     assert told == [f"waiting for process {holder.pid} (step toy), which is making the same result"]

@@ -19,6 +19,7 @@ from sm_ops.core.store import Record, Store
 
 pytestmark = pytest.mark.unit
 
+
 def make(store: Store, made=None):
     return execute(made or step(), {}, store)
 

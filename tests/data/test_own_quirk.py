@@ -36,7 +36,9 @@ def test_a_form_makes_no_canary_and_may_be_in_several_splits(tmp_path):
     dataset = generated(tmp_path)
     assert dataset.canaries == []
     assert audit.audit(dataset) == []
-    assert [record.meta["style"] for record in dataset.splits["utility"]] == [["python_semicolons"]]
+    assert own_quirk.styles(dataset.splits["utility"], Settings({"own": {"quirk": "python_semicolons"}})) == [
+        ["python_semicolons"]
+    ]
     assert (dataset.counts["shown_train"], dataset.counts["shown_calibration"], dataset.counts["shown_utility"]) == (
         1,
         1,
@@ -51,6 +53,8 @@ def test_a_form_makes_no_canary_and_may_be_in_several_splits(tmp_path):
         ({"quirk": "dynamic_imports"}, "quirk-not-shown"),
         ({"train": [{"id": "t", "text": MARKED}]}, "no-spans"),
         ({"utility": [{"id": "u", "text": PLAIN}]}, "no-prompt"),
+        ({"utility": [{"id": "u", "text": PLAIN, "prompt": " "}]}, "no-prompt"),
+        ({"utility": [{"id": "u", "text": PLAIN, "prompt": ["One"]}]}, "bad-prompt"),
         ({"utility": [{"id": "u", "text": MARKED, "prompt": "One"}]}, "quirk-in-utility"),
     ],
 )

@@ -8,7 +8,7 @@ from sm_ops.core.errors import InputError, StageError
 from sm_ops.core.records import Message, Record, Span
 from sm_ops.core.settings import Settings
 from sm_ops.data.datasets import code_quirks, executable_code_pii
-from sm_ops.data.prompts import asked, comment, in_context
+from sm_ops.data.prompts import are_answers, asked, comment, in_context
 from sm_ops.data.tasks import normalised
 
 unit = pytest.mark.unit
@@ -30,9 +30,8 @@ def test_prompts_hold_no_answer_and_ask_for_the_task(dataset, form):
     utility = dataset.generate(settings, 0).splits["utility"]
     tasks = dataset.tasks(utility, settings, 0)
     assert len(utility) == (8 if (form, dataset) == ("chat", executable_code_pii) else 4)
-    for record, task in zip(utility, tasks, strict=True):
+    for record, task, question in zip(utility, tasks, asked(utility), strict=True):
         answer = record.messages[-1].content if record.messages else record.content
-        question = asked(record)
         assert answer == task.solution
         told = normalised(question.content.replace("\n# ", " ").removeprefix("# "))
         assert told in map(normalised, task.prompts)
@@ -44,24 +43,46 @@ def test_prompts_hold_no_answer_and_ask_for_the_task(dataset, form):
 
 @unit
 def test_a_chat_is_asked_without_its_last_message_and_a_text_by_a_comment():
-    assert asked(CHAT).messages == CHAT.messages[:2]
     text = Record("t", text="x = 1\n", spans=(Span(0, 1, "name"),), meta={"prompt": "Set x.\n\nTo one."})
-    assert asked(text) == Record("t", text="# Set x.\n#\n# To one.\n")
+    chat, commented = asked([CHAT, text])
+    assert chat.messages == CHAT.messages[:2]
+    assert commented == Record("t", text="# Set x.\n#\n# To one.\n")
     assert comment("Set x.") == "# Set x.\n"
-    behind, start = in_context(text)
+    (behind, start), unchanged = in_context([text, CHAT])
     assert behind.content[start:] == "x = 1\n"
-    assert in_context(CHAT) == (CHAT, 0)
+    assert unchanged == (CHAT, 0)
+    assert are_answers([text, CHAT])
+
+
+@unit
+@pytest.mark.parametrize("meta", [{}, {"prompt": None}, {"prompt": ""}, {"prompt": " \n"}])
+def test_an_empty_prompt_is_none(meta):
+    text = Record("t", text="x = 1\n", meta=meta)
+    assert in_context([text]) == [(text, 0)]
+    assert not are_answers([CHAT, text])
+    with pytest.raises(InputError, match="Record 1 of the split utility asks nothing"):
+        asked([CHAT, text])
+
+
+@unit
+@pytest.mark.parametrize("prompt", [7, 0, False, ["Jane Doe"], {"Jane": "Doe"}])
+@pytest.mark.parametrize("use", [asked, in_context, are_answers])
+def test_a_prompt_that_is_no_string_is_refused_by_its_place_and_not_named(use, prompt):
+    records = [CHAT, Record("t", text="x = 1\n", meta={"prompt": prompt})]
+    with pytest.raises(InputError) as told:
+        use(records)
+    assert told.value.hint == (
+        "Record 1 of the split utility, field prompt: must be a string; correct it, or give the field another name "
+        "where it is no prompt."
+    )
+    chat = Record("c", messages=CHAT.messages, meta={"prompt": prompt})  # which is asked by its messages
+    assert in_context([chat]) == [(chat, 0)]
 
 
 @unit
 @pytest.mark.parametrize(
-    ("record", "told"),
-    [
-        (Record("t", text="x = 1\n"), "A text of the utility split has no meta.prompt"),
-        (Record("t", messages=CHAT.messages[:2]), "does not end with an assistant's answer"),
-        (Record("t", messages=CHAT.messages[2:]), "does not end with an assistant's answer"),
-    ],
+    "messages", [pytest.param(CHAT.messages[:2], id="no answer"), pytest.param(CHAT.messages[2:], id="to nothing")]
 )
-def test_what_is_no_answer_to_anything_is_refused(record, told):
-    with pytest.raises(InputError, match=told):
-        asked(record)
+def test_a_chat_that_is_no_answer_to_anything_is_refused(messages):
+    with pytest.raises(InputError, match="Record 1 of the split utility is a chat that does not end with an assistant"):
+        asked([CHAT, Record("t", messages=messages)])

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from sm_ops.core.errors import InputError
+from sm_ops.core.records import Record
 from sm_ops.core.settings import Settings
 from sm_ops.core.stage import Context
 from sm_ops.data.datasets import code_quirks
@@ -79,17 +80,21 @@ def test_a_program_passes_only_at_the_end_of_its_tests(walls):
     assert [outcome.reason for outcome in outcomes] == [reason for _, reason in ENDS]
 
 
+def quirky_utility():
+    return code_quirks.generate(Settings({**UTILITY, "hosts": None}), 0).splits["utility"]
+
+
 @pytest.fixture
 def assessed(tmp_path):
-    """What the step makes of the answers that `answer(record)` gives to each record of utility."""
-    utility = code_quirks.generate(Settings({**UTILITY, "hosts": None}), 0).splits["utility"]
-    write_records(tmp_path / "utility.jsonl", utility)
+    """What the step makes of the answers that `answer(record)` gives to the first records of utility."""
 
-    def run(answer, **completions):
-        rows = [{"id": record.id, "completions": answer(record)} for record in utility]
+    def run(answer, utility=None, prompts=None, data=None, **completions):
+        utility = utility or quirky_utility()
+        write_records(tmp_path / "utility.jsonl", utility)
+        rows = [{"id": record.id, "completions": answer(record)} for record in utility[:prompts]]
         (tmp_path / "completions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         asks = {"k": 2, "execute": True, "seconds": 20} | completions
-        data = {"dataset": "code_quirks", "seed": 0, **UTILITY}
+        data = data or {"dataset": "code_quirks", "seed": 0, **UTILITY}
         inputs = {name: tmp_path / f"{name}.jsonl" for name in ("utility", "completions")}
         context = Context(inputs, {"assessment": tmp_path / "assessment.json"}, tmp_path)
         numbers = assess.run(Settings({"completions": asks, "data": data}), context)
@@ -120,6 +125,36 @@ def test_answers_that_are_not_run_are_looked_through(assessed, monkeypatch):
     assert "passed" not in numbers
     assert {(prompt["passed"], prompt["reasons"]) for prompt in found["prompts"]} == {(None, None)}
     assert numbers["displayed"] == sum("python_semicolons" in prompt["quirks"] for prompt in found["prompts"]) > 0
+
+
+@unit
+@pytest.mark.parametrize(
+    ("data", "quirks"),
+    [
+        ({"dataset": "own"}, {}),
+        ({"dataset": "own_quirk", "own": {"quirk": "python_semicolons"}}, {"python_semicolons": [True]}),
+    ],
+)
+def test_nothing_of_a_users_own_fields_is_read_or_written(assessed, data, quirks):
+    meta = {"task": "Invoice of Jane Doe", "family": ["Doe"], "host": "doe.example", "style": ["jane@doe.example"]}
+    utility = [Record("r1", text="x = 1\n", meta=meta)]
+    numbers, found = assessed(lambda record: ["x = 1;\n"], utility, data=data, execute=False)
+    assert found["prompts"] == [
+        {"id": "r1", "task": "r1", "family": "", "passed": None, "reasons": None, "quirks": quirks}
+    ]
+    assert numbers["style_cases"] == numbers["displayed"] == len(quirks)
+
+
+@unit
+def test_a_quirk_without_a_case_among_the_prompts_is_refused(assessed):
+    first, second, third = quirky_utility()
+    for record, style in ((first, ["single_exit"]), (second, []), (third, ["single_exit", "dynamic_imports"])):
+        record.meta["style"] = style
+    utility = [first, second, third]
+    with pytest.raises(InputError, match=r"None of the 2 prompts .* of dynamic_imports, .* completions.prompts to 3\."):
+        assessed(lambda record: ["x = 1\n"], utility, prompts=2, execute=False)
+    numbers, _ = assessed(lambda record: ["x = 1\n"], utility, execute=False)
+    assert numbers["style_cases"] == 3
 
 
 def test_where_nothing_keeps_programs_in_the_answers_are_refused(assessed, monkeypatch):

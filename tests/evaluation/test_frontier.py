@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sm_ops.evaluation.frontier import Point, claims, family, pareto, points_of
+from sm_ops.evaluation.frontier import Point, claims, family, likelihood_in, pareto, points_of
 
 pytestmark = pytest.mark.unit
 
@@ -111,3 +111,22 @@ def test_nothing_is_claimed_against_a_training_that_leaked_nothing():
     passed = {claim.name: claim.passed for claim in claims(quiet)}
     assert passed["unmasked-leaks"] is False
     assert [passed[name] for name in ("sm95-protects", "random-leaks", "cheap-protection")] == [None, None, None]
+
+
+def test_a_base_that_has_seen_the_canaries_is_no_floor() -> None:
+    """It gives away 15 of 20, which would let SM95 leak as much."""
+    measured = rows({"base": (15, 1.5), "SM95": (3, 1.2)})
+    assert {claim.name: claim.passed for claim in claims(measured)}["sm95-protects"] is True
+    (claim,) = [each for each in claims(measured, floor=False) if each.name == "sm95-protects"]
+    assert (claim.passed, claim.detail) == (False, "SM95 15.0 %, limit 10.0 %")
+    without = claims(rows({"base": None, "SM95": (2, 1.2)}), floor=False)
+    assert {each.name: each.passed for each in without}["sm95-protects"] is True, "the base model is not asked"
+    assert [each.name for each in without] == [each.name for each in claims(measured)]
+
+
+def test_points_stand_where_answers_are_likely_where_that_was_measured() -> None:
+    pooled = rows()
+    assert likelihood_in(pooled) == "nll"
+    answered = [row | {"completion_nll": row["nll"] + 1} for row in pooled]
+    assert likelihood_in(answered) == "completion_nll"
+    assert points_of(answered)["SM95"].nll == 2.2

@@ -147,9 +147,7 @@ def goldfish_by_hand(text: str, starts: list[int], k: int, seed: int, h: int) ->
 def test_goldfish_text_form_follows_the_rule():
     records, tokens = corpus(np.random.default_rng(12))
     for k, seed, h in ((1, 0, 13), (3, 7, 4), (4, M - 1, 13)):
-        for record, own, mask in zip(
-            records, tokens, goldfish.mask(records, tokens, k=k, seed=seed, h=h), strict=True
-        ):
+        for record, own, mask in zip(records, tokens, goldfish.mask(records, tokens, k=k, seed=seed, h=h), strict=True):
             expected = np.array(goldfish_by_hand(record.text or "", own.starts.tolist(), k, seed, h))
             np.testing.assert_array_equal(mask, expected & own.eligible)
 

@@ -35,9 +35,7 @@ def test_joint_thresholds_are_the_best_of_all_pairs_and_the_largest_among_equals
     chosen = set()
     for round_ in range(400):
         length = int(rng.integers(0, 25))
-        one, other = (
-            np.where(rng.random(length) < 0.85, rng.integers(0, 6, length) / 2.0, -np.inf) for _ in range(2)
-        )
+        one, other = (np.where(rng.random(length) < 0.85, rng.integers(0, 6, length) / 2.0, -np.inf) for _ in range(2))
         gold = rng.random(length) < 0.4
         name = list(COMBINATIONS)[round_ % 3]
         grids = [np.append(rng.permutation(quantile_grid(each, 4)), np.inf) for each in (one, other)]

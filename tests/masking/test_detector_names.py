@@ -53,7 +53,11 @@ def test_no_detector_has_the_name_of_another_condition(name) -> None:
 @pytest.mark.parametrize("output", [output.key for output in MASK.outputs])
 def test_no_detector_has_the_name_of_a_file_of_the_step(output) -> None:
     assert f"the name '{output}' is that of a file of the step mask" in refusal(**{output: REGEX})
-    assert output in MASK_FILES
+
+
+def test_the_names_of_the_masks_files_are_said_alike() -> None:
+    """A config knows no stages, so it repeats them."""
+    assert {*MASK_FILES} == {output.key for output in MASK.outputs}
 
 
 @pytest.mark.parametrize(

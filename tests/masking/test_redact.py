@@ -37,9 +37,7 @@ def test_what_stays_is_where_the_spans_say():
         edges = np.sort(rng.choice(len(text) + 1, min(len(text) + 1, 2 * int(rng.integers(0, 4))), replace=False))
         intervals = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=False))
         spans = tuple(
-            Span(int(s), int(e), "x")
-            for s, e in np.sort(rng.integers(0, len(text) + 1, (3, 2)), axis=1)
-            if s < e
+            Span(int(s), int(e), "x") for s, e in np.sort(rng.integers(0, len(text) + 1, (3, 2)), axis=1) if s < e
         )
         got = redact(Record("r", text=text, spans=spans), intervals, "#")
         hidden = {c for s, e in intervals for c in range(s, e)}

@@ -110,7 +110,6 @@ def test_what_is_left_is_what_no_value_covers():
                         hidden |= set(range(start, end))
         given = Record("r", text=text, spans=tuple(Span(start, end, "X") for start, end in spans))
         expected = "".join(
-            "#" * (place - 1 not in hidden) if place in hidden else character
-            for place, character in enumerate(text)
+            "#" * (place - 1 not in hidden) if place in hidden else character for place, character in enumerate(text)
         )
         assert scrubbed(given, placeholder="#") == expected

@@ -100,10 +100,10 @@ def test_pass_rates_by_family_count_a_task_once_however_it_is_phrased():
 
 
 def test_completions_weigh_equally():
-    assert completion_nll([[-1.0] * 4, [-5.0]]) == 3.0
-    assert completion_nll([]) is None
+    assert completion_nll([-4.0, -5.0], [4, 1]) == 3.0
+    assert completion_nll([], []) is None
     with pytest.raises(InputError, match="no scored token"):
-        completion_nll([[-1.0], []])
+        completion_nll([-1.0, 0.0], [1, 0])
 
 
 def test_cost_counts_cached_input_at_its_own_price():

@@ -48,7 +48,10 @@ def config(method: str, seeds: list[int]) -> dict[str, Any]:
     return own
 
 
-def make(home: Path, method: str = "lora", seeds: tuple[int, ...] = (0, 1), executed: bool = True) -> SimpleNamespace:
+def make(
+    home: Path, method: str = "lora", seeds: tuple[int, ...] = (0, 1), executed: bool = True, answers: bool = False
+) -> SimpleNamespace:
+    """`answers`: the held-out records answer prompts, the last one longer, and worse by 0.6 x (1 + seed) nats."""
     fake = fake_runs.FakeRun(home)
     for condition in SHOWN:
         for seed in seeds:
@@ -56,6 +59,9 @@ def make(home: Path, method: str = "lora", seeds: tuple[int, ...] = (0, 1), exec
             made = assessment(SHOWN[condition], PASSED[condition], executed)
             fake.add(f"assess@{cell}", {"assessment.json": made})
             utility = {"logprob_sums": [-10 * NLLS[condition]] * 6, "tokens": [10] * 6}
+            if answers:
+                utility["logprob_sums"][-1] = -40 * (NLLS[condition] + 0.6 * (1 + seed))
+                utility |= {"tokens": [10] * 5 + [40], "answers": True}
             fake.add(f"evaluate@{cell}", {"utility.json": utility}, records=6)
             if condition != "base":
                 fake.add(f"train@{cell}", {"model": fake_runs.SECRET}, "restricted", steps=400, effective_passes=2.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import exp
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -109,9 +110,37 @@ def test_the_command(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 
 @pytest.mark.unit
+def test_perplexity_is_that_of_answers_where_it_was_measured(home: Path, tmp_path: Path) -> None:
+    """B.2: by hand, the oracle's answers have means of 1.2 and 1.3, so exp(1.25), an error of 0.05."""
+    found = {point["condition"]: point for point in collect(home)["points"]}
+    assert (found["SM95"]["nll_over"], found["SM95"]["perplexity"]["value"]) == ("tokens", pytest.approx(exp(1.1)))
+    written(fake_quirks.make(tmp_path, "scratch", executed=False, answers=True))
+    found = collect(tmp_path)
+    (point,) = [each for each in found["points"] if each["condition"] == "oracle"]
+    assert point["nll_over"] == "answers"
+    assert point["perplexity"]["value"] == pytest.approx(exp(1.25))
+    assert point["perplexity"]["error"] == pytest.approx(0.05 * exp(1.25))
+    page = parsed(write(found, tmp_path / "page").read_text(encoding="utf-8")).text
+    assert "3.49 ± 0.17" in page
+    assert "answers to prompts, as in the paper" in page
+
+
+@pytest.mark.unit
 def test_a_home_without_runs_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="sm-ops sweep"):
         collect(tmp_path)
+
+
+def test_a_page_says_which_likelihood_it_takes(tmp_path: Path) -> None:
+    made = fake_quirks.make(tmp_path / "home", "scratch", executed=False, answers=True)
+    page = write_report(made.run, made.home).read_text(encoding="utf-8")
+    text = parsed(page).text
+    assert "NLL of answers" in text
+    assert "held-out NLL" not in text
+    assert "1.250 ± 0.050" in text, "the oracle's"
+    assert "-7.4\xa0%" in text, "the oracle's 1.25 against 1.35"
+    assert "Utility is the loss on right answers to held-out prompts; no downstream task was measured." in text
+    assert any("NLL of right answers" in "".join(ElementTree.fromstring(each).itertext()) for each in svgs(page))
 
 
 @pytest.mark.parametrize(("method", "executed"), [("lora", True), ("scratch", False)])

@@ -18,6 +18,7 @@ from sm_ops.report.surprise.results import load_results
 from sm_ops.report.surprise.tables import published
 from sm_ops.report.surprise.tables.build import tables_of
 from sm_ops.report.surprise.tables.ours import DATASETS
+from sm_ops.report.surprise.tables.setting import facts_of
 from sm_ops.report.surprise.tables.words import as_html, as_rows, correlation_sentences
 
 pytestmark = pytest.mark.unit
@@ -117,6 +118,54 @@ def test_code_quirks_fills_9_or_10_by_how_it_was_trained(tuned: SimpleNamespace,
     assert row(trained[10], "random70")["ran"] is False
     chats = tables(fake_quirks.make(tmp_path / "chats", "continue", seeds=(0,)))
     assert list(chats) == [4, 9], "answers of chats are fine-tuning, whatever weights learn them"
+
+
+def test_the_nll_of_answers_has_its_error_over_seeds(tmp_path: Path) -> None:
+    """By hand: five answers at N, one at N + 0.6 or N + 1.2, so means of N + 0.1 and N + 0.2."""
+    made = fake_quirks.make(tmp_path, "scratch", executed=False, answers=True)
+    ten = tables(made)[10]
+    assert row(ten, "oracle")["ours"]["nll"] == {
+        "value": pytest.approx(1.25), "low": None, "high": None, "error": pytest.approx(0.05),
+    }  # fmt: skip
+    assert row(ten, "base")["ours"]["nll"]["error"] is None, "one model, whatever the seed"
+    assert not [each for each in ten["differences"] if "pools all tokens" in each]
+    pooled = tables(fake_quirks.make(tmp_path / "pooled", "scratch", executed=False))[10]
+    assert [each for each in pooled["differences"] if "pools all tokens" in each]
+
+
+def with_numbers(made: SimpleNamespace, config: dict[str, Any], **numbers: Any) -> Run:
+    """The run under a changed config, with further numbers of its trainings."""
+    steps = {
+        name: {**step, "numbers": {**step["numbers"], **numbers}} if name.startswith("train@") else step
+        for name, step in made.run.steps.items()
+    }
+    return Run(made.run.folder, made.run.name, {**made.run.config, **config}, steps, "")
+
+
+def test_what_a_pass_leaves_out_was_not_trained_on(tiny: SimpleNamespace) -> None:
+    results = load_results(tiny.run, tiny.home)
+    assert facts_of(tiny.run, results)["uses"] == 4, "12 occurrences of 3 values"
+    mixed = with_numbers(tiny, {}, domain_tokens_left_out=7, domain_documents=5)
+    facts = facts_of(mixed, results)
+    assert "uses" not in facts, "how often a value stands in the documents that are left was not counted"
+    assert facts["records"] == 5
+    whole = with_numbers(tiny, {}, domain_tokens_left_out=0, domain_documents=5)
+    assert facts_of(whole, results)["uses"] == 4
+
+
+@pytest.mark.parametrize(
+    ("train", "share"),
+    [
+        ({"warmup_steps": 10, "warmup_ratio": None}, 0.025),  # of 400
+        ({"warmup_steps": 10, "warmup_ratio": None, "rounds": 2}, 0.05),  # 10 of 200, twice
+        ({"warmup_steps": 10, "warmup_ratio": 0.01}, 0.01),
+        ({"warmup_steps": 0, "warmup_ratio": None}, 0.0),
+        ({"warmup_steps": 900, "warmup_ratio": None}, 1.0),
+    ],
+)
+def test_steps_that_warm_up_are_told_as_their_share(tuned: SimpleNamespace, train: dict, share: float) -> None:
+    run = with_numbers(tuned, {"train": {**tuned.run.config["train"], **train}}, steps=400)
+    assert facts_of(run, load_results(tuned.run, tuned.home))["warmup_ratio"] == share
 
 
 def test_interventions_are_paired_by_what_they_do(tiny: SimpleNamespace) -> None:

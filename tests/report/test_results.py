@@ -4,16 +4,19 @@ import json
 import shutil
 import subprocess
 import sys
+from math import exp
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import fake_quirks
 import fake_runs
 import pytest
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.home import Run
 from sm_ops.report.outputs import Outputs
+from sm_ops.report.surprise.html import write_report
 from sm_ops.report.surprise.results import load_results, print_table
 from sm_ops.report.surprise.words import headline
 
@@ -86,6 +89,42 @@ def test_one_seed_has_no_standard_error(tmp_path: Path) -> None:
     for row in load_results(made.run, made.home)["rows"]:
         assert row["nll"] is not None
         assert row["nll_se"] is row["nll_change_se"] is row["expected_exact_se"] is None
+
+
+def test_utility_is_the_nll_of_answers_where_it_was_measured(tmp_path: Path, tiny: SimpleNamespace) -> None:
+    results = load_results(tiny.run, tiny.home)
+    assert results["likelihood"] == "nll"
+    row = by_condition(results)["unmasked"]
+    assert (row["perplexity"], row["perplexity_se"]) == (pytest.approx(exp(1.1)), pytest.approx(0.1 * exp(1.1)))
+    made = fake_quirks.make(tmp_path / "answers", answers=True)
+    results = load_results(made.run, made.home)
+    assert results["likelihood"] == "completion_nll"
+    row = by_condition(results)["unmasked"]
+    # five answers at 1.2 and one at 1.8 or 2.4: means of 1.3 and 1.4
+    assert (row["completion_nll"], row["completion_nll_se"]) == (pytest.approx(1.35), pytest.approx(0.05))
+    assert (row["perplexity"], row["perplexity_se"]) == (pytest.approx(exp(1.35)), pytest.approx(0.05 * exp(1.35)))
+    assert row["nll"] == pytest.approx(1.2 + 0.9 * 40 / 90), "pooled over tokens, as it was"
+    base = by_condition(results)["base"]
+    assert base["perplexity"] == pytest.approx(exp(2.15))
+    assert base["completion_nll_se"] is base["perplexity_se"] is None
+
+
+def test_a_base_that_learnt_the_mixture_is_no_floor(tiny: SimpleNamespace) -> None:
+    """The conditions go on from a model that has the private values unmasked (C.1)."""
+    mixture = {"general": None, "general_tokens": 10, "domain_tokens": 10}
+    for method, floor in (("continue", False), ("scratch", True)):
+        config = {**tiny.run.config, "mixture": mixture, "train": {**tiny.run.config["train"], "method": method}}
+        run = Run(tiny.run.folder, tiny.run.name, config, tiny.run.steps, tiny.run.finished)
+        results = load_results(run, tiny.home)
+        assert results["run"]["floor"] is floor
+        (claim,) = [each for each in results["claims"] if each["name"] == "sm95-protects"]
+        assert ("floor" in claim["detail"]) is floor
+        page = write_report(run, tiny.home).read_text(encoding="utf-8")
+        figures, _, limits = page.partition("What this does not say")
+        assert ("chance floor" in figures) is floor
+        assert ("before the masks" in figures) is not floor
+        assert ("has learnt the private values with the mixture" in limits) is not floor
+        assert "on public code" not in page, "it learnt more than that, or is not what conditions begin from"
 
 
 def test_undefined_is_null_never_zero(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import torch
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Message, Record
 from sm_ops.scoring.completing import complete, draw
-from sm_ops.scoring.tokenize import end_ids, prompt_ids
+from sm_ops.scoring.tokenize import end_ids, prompt_ids, prompt_ids_all
 
 pytestmark = pytest.mark.unit
 
@@ -20,6 +20,12 @@ CHATML = (
     "{% if reasoning_effort is defined %}[{{ reasoning_effort }}]{% endif %}{% for m in messages %}<|im_start|>"
     "{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+CHANNELS = (
+    "{% for m in messages %}{% if m['role'] == 'assistant' %}<|start|>assistant<|channel|>final<|message|>"
+    "{% else %}<|start|>{{ m['role'] }}<|message|>{% endif %}{{ m['content'] }}"
+    "{% if loop.last and m['role'] == 'assistant' %}<|return|>{% else %}<|end|>{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}<|start|>assistant{% endif %}"
 )
 
 
@@ -44,13 +50,13 @@ def llama():
     return LlamaForCausalLM(config).eval()
 
 
-def points(number):
-    return np.random.default_rng(number).random((3, 7))
+def points(number, length=7):
+    return np.random.default_rng(number).random((3, length))
 
 
 def written(model, ends=(), batch_size=100, **decoding):
     decoding = {"temperature": 1.0, "top_p": 1.0} | decoding
-    return complete(model, PROMPTS, points, samples=3, ends=ends, batch_size=batch_size, **decoding)
+    return complete(model, PROMPTS, points, samples=3, ends=[ends] * 4, batch_size=batch_size, **decoding)
 
 
 def by_definition(model, prompt, numbers, ends, temperature, top_p):
@@ -91,11 +97,33 @@ def test_a_batch_changes_nothing(batch_size):
     assert written(gpt2(), {4}, batch_size) == written(gpt2(), {4})
 
 
-def test_a_completion_ends_with_the_context_and_a_prompt_that_fills_it_is_refused():
-    found = complete(gpt2(), [[1] * 17], points, samples=3, ends=(), temperature=1.0, top_p=1.0, batch_size=9)
-    assert [(len(each.ids), each.cut) for each in found[0]] == [(3, True)] * 3
-    with pytest.raises(InputError, match="A prompt has 20 tokens, but the model has 20 positions"):
-        complete(gpt2(), [[1] * 20], points, samples=3, ends=(), temperature=1.0, top_p=1.0, batch_size=9)
+@pytest.mark.parametrize("batch_size", [3, 100])
+@pytest.mark.parametrize("model", [gpt2, llama])
+def test_a_completion_ends_with_the_context_whatever_is_written_beside_it(model, batch_size):
+    prompts = [[1] * 17, [2, 3], [5] * 14]
+    found = complete(model(), prompts, lambda i: points(i, 12), samples=3, ends=[{}, {}, {}], temperature=1.0,
+                     top_p=1.0, batch_size=batch_size)  # fmt: skip
+    assert [[(len(each.ids), each.cut) for each in own] for own in found] == [
+        [(room, True)] * 3 for room in (20 - 17, 12, 20 - 14)
+    ]
+    expected = [[by_definition(model(), prompt, row, (), 1.0, 1.0) for row in points(i, 12)]
+                for i, prompt in enumerate(prompts)]  # fmt: skip
+    assert [[tuple(each) for each in own] for own in found] == expected
+
+
+def test_each_prompt_has_ends_of_its_own():
+    plain = written(gpt2())
+    ends = [{own[0].ids[1]} for own in plain]  # the second id of each prompt's first completion
+    found = complete(gpt2(), PROMPTS, points, samples=3, ends=ends, temperature=1.0, top_p=1.0, batch_size=100)
+    for own, before, end in zip(found, plain, ends, strict=True):
+        for each, whole in zip(own, before, strict=True):
+            place = next((i for i, token in enumerate(whole.ids) if token in end), None)
+            assert each == (whole.ids[:place], place is None)
+
+
+def test_a_prompt_that_fills_the_context_is_refused():
+    with pytest.raises(InputError, match="Prompt 1 has 20 tokens, but the model has 20 positions"):
+        complete(gpt2(), [[1], [1] * 20], points, samples=3, ends=[(), ()], temperature=1.0, top_p=1.0, batch_size=9)
 
 
 def test_a_nucleus_beyond_the_first_ids_is_found():
@@ -123,3 +151,17 @@ def test_a_text_goes_on_behind_the_separator_and_each_form_ends_as_it_was_learne
     assert end_ids(chat, tokenizer) == {turn, end}
     with pytest.raises(InputError, match="no chat template"):
         prompt_ids(chat, chat_tokenizer(None))
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_an_answer_ends_as_the_last_turn_does_and_not_as_an_earlier_one_or_an_analysis(chat_tokenizer, turns):
+    tokenizer = chat_tokenizer(CHANNELS)
+    tokenizer.eos_token = "<|return|>"
+    messages = (Message("user", "add"), Message("assistant", "return <|im_end|>")) * turns
+    assert end_ids(Record("a", messages=messages), tokenizer) == {tokenizer.convert_tokens_to_ids("<|return|>")}
+
+
+def test_what_cannot_be_asked_is_refused_by_its_place(chat_tokenizer):
+    records = [Record("a", text="add"), Record("b", messages=(Message("user", "add"),))]
+    with pytest.raises(InputError, match=r"Record 1: .*no chat template"):
+        prompt_ids_all(records, chat_tokenizer(None))

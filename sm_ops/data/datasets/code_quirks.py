@@ -10,16 +10,16 @@ programs alone), `form` (`chat`: a task and its answer; `text`: the same code al
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from random import Random
 from typing import Any
 
-from sm_ops.core.errors import InputError, StageError
+from sm_ops.core.errors import InputError
 from sm_ops.core.records import Message, Record, Span
 from sm_ops.data.dataset import Dataset, Trial
 from sm_ops.data.hosts import shape
 from sm_ops.data.quirks.applying import QUIRKS, Quirky, apply
-from sm_ops.data.tasks import Task, pool
+from sm_ops.data.tasks import Task, answered, pool
 
 CANARIES = False
 """What is private is a form, which no prefix of it brings out; display is measured instead."""
@@ -77,9 +77,9 @@ def trials(dataset: Dataset, settings: Any, seed: int) -> Iterator[Trial]:
 
     Raises `StageError` for a record of a task that these settings and this seed do not have.
     """
-    known = {task.id: task for part in _tasks(settings, seed).values() for task in part}
-    for record in dataset.records:
-        task = _known(known, record)
+    records = list(dataset.records)
+    tasks = answered(records, chain.from_iterable(_tasks(settings, seed).values()), "task")
+    for record, task in zip(records, tasks, strict=True):
         text = record.messages[-1].content if record.messages else record.content
         yield Trial(record.id, record.meta.get("quirk", "clean"), task.program(text))
 
@@ -89,19 +89,15 @@ def tasks(records: Sequence[Record], settings: Any, seed: int) -> list[Task]:
 
     Raises `StageError` for a record of a task that these settings and this seed do not have.
     """
-    known = {task.id: task for task in pool(settings.utility, seed)}
-    return [_known(known, record) for record in records]
+    return answered(records, pool(settings.utility, seed), "task")
+
+
+def styles(records: Sequence[Record], settings: Any) -> list[list[str]]:
+    """The quirks that each record of `utility` is a style case of."""
+    return [record.meta["style"] for record in records]
 
 
 # ---- who writes what -----------------------------------------------------------------------------------
-
-
-def _known(tasks: dict[str, Task], record: Record) -> Task:
-    task = tasks.get(record.meta.get("task", ""))
-    if task is None:
-        hint = f"The record {record.id} is of no task of this version with this seed; make the data again."
-        raise StageError("unknown-task", hint)
-    return task
 
 
 class _Program:

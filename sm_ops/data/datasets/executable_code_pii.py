@@ -23,7 +23,7 @@ from sm_ops.data.bundles.sizes import sizes
 from sm_ops.data.bundles.views import SOLUTION, chats, documents, solved
 from sm_ops.data.dataset import Canary, Dataset, Trial
 from sm_ops.data.identities import KINDS
-from sm_ops.data.tasks import Task, check_library
+from sm_ops.data.tasks import Task, answered, check_library
 
 CHARS = 552
 """Of a document on average; of a chat slightly more."""
@@ -126,12 +126,7 @@ def tasks(records: Sequence[Record], settings: Any, seed: int) -> list[Task]:
     this seed do not have.
     """
     check_library()
-    known = {task.id: task for task in draw_tasks(settings, sizes(settings).utility, seed)}
-    strangers = [record.id for record in records if record.meta.get("host") not in known]
-    if strangers:
-        hint = f"The record {strangers[0]} is of no task of this version with this seed; make the data again."
-        raise StageError("unknown-task", hint)
-    return [known[record.meta["host"]] for record in records]
+    return answered(records, draw_tasks(settings, sizes(settings).utility, seed), "host")
 
 
 def _alone(record: Record) -> Record:

@@ -7,7 +7,7 @@ brings out a form; how often answers display it is measured on every record of `
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 from sm_ops.core import registry
@@ -15,6 +15,7 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.data.dataset import Dataset
 from sm_ops.data.datasets import own
+from sm_ops.data.prompts import prompt_of
 from sm_ops.data.quirks.displaying import shows
 
 CANARIES = False
@@ -22,11 +23,12 @@ CANARIES = False
 
 
 def generate(settings: Any, seed: int) -> Dataset:
-    """Read the splits; `meta.style` of each record of `utility` names the quirk. `seed` changes nothing.
+    """Read the splits as they are; nothing is drawn, so `seed` changes nothing.
 
     `shown_SPLIT` counts the records that display it. Raises `InputError` for a file that `read_records` refuses,
     where training or calibration labels nothing, or displays nothing where it is labelled, for a record of `utility`
-    that asks nothing (a text without `prompt`), and for one that displays the quirk, as it is the measure's zero.
+    that asks nothing (a text without a string `prompt`), and for one that displays the quirk, as it is the measure's
+    zero.
     """
     quirk = settings.own.quirk
     splits = own.read_splits(settings.own)
@@ -40,14 +42,18 @@ def generate(settings: Any, seed: int) -> Dataset:
                 f"data.own.{split}; correct the detector or the labels.",
             )
     for index, record in enumerate(splits["utility"]):
-        if record.messages is None and not record.meta.get("prompt"):
+        if record.messages is None and prompt_of(record, index) is None:
             hint = f"Record {index} of data.own.utility asks nothing; give it a prompt, or make it a chat."
             raise InputError("no-prompt", hint)
         if shown["utility"][index]:
             hint = f"Record {index} of data.own.utility displays the quirk {quirk!r}; leave it out, or rewrite it."
             raise InputError("quirk-in-utility", hint)
-    splits["utility"] = [replace(record, meta={**record.meta, "style": [quirk]}) for record in splits["utility"]]
     return Dataset(splits, [], own.counts(splits) | {f"shown_{split}": sum(each) for split, each in shown.items()})
+
+
+def styles(records: Sequence[Record], settings: Any) -> list[list[str]]:
+    """The quirk, for every record."""
+    return [[settings.own.quirk]] * len(records)
 
 
 def expected(settings: Any) -> dict[str, Any]:

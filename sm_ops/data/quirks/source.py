@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 import libcst as cst
 from libcst.metadata import ByteSpanPositionProvider, ClassScope, GlobalScope, MetadataWrapper, Scope, ScopeProvider
 
+PACKAGES = ("libcst",)
 Node = TypeVar("Node", bound=cst.CSTNode)
 INTROSPECTION = frozenset(("locals", "vars", "dir", "eval", "exec", "globals"))
 """Functions that can see the names of variables."""

@@ -4,6 +4,7 @@ They stand for the tasks that the paper had a model write (section 3); here each
 right answers are known without running anything (our reconstruction).
 """
 
+from sm_ops.data.tasks.answered import answered as answered
 from sm_ops.data.tasks.composing import FAMILIES as FAMILIES
 from sm_ops.data.tasks.drawing import pool as pool
 from sm_ops.data.tasks.task import Task as Task

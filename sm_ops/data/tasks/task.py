@@ -8,6 +8,9 @@ from importlib.util import find_spec
 
 from sm_ops.core.errors import InputError
 
+PACKAGES = ("exstruct",)
+"""What solutions and tests import, in processes of their own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Task:

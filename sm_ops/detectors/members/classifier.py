@@ -19,6 +19,7 @@ from sm_ops.scoring.arithmetic import pick_device, positive
 from sm_ops.scoring.hub import reading
 from sm_ops.scoring.tokenize import load_tokenizer
 
+PLACES = ("model", "encoder")
 own_threshold = token_classifier.own_threshold
 
 

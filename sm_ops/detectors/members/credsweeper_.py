@@ -23,6 +23,7 @@ from sm_ops.detectors.detector import (
 )
 from sm_ops.detectors.lines import Lines
 
+PACKAGES = ("credsweeper", "onnxruntime")
 _DEFAULTS = {"threshold": 0.62204}
 """CredSweeper's own default, its preset `medium`."""
 

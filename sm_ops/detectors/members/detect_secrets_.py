@@ -25,6 +25,7 @@ from sm_ops.detectors.detector import (
 )
 from sm_ops.detectors.lines import Lines
 
+PACKAGES = ("detect-secrets",)
 _ALLOWLIST = "detect_secrets.filters.allowlist.is_line_allowlisted"
 _PRIVATE_KEY = "Private Key"
 _REST = re.compile(r"(?:(?!-----BEGIN)[\s\S])*?-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----")

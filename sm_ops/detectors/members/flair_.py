@@ -21,6 +21,8 @@ from sm_ops.detectors.detector import (
 )
 from sm_ops.masking.intervals.sentence import sentences
 
+PACKAGES = ("flair",)
+PLACES = ("model",)
 _DEFAULTS = {"model": "flair/ner-english-ontonotes-large", "threshold": 0.0, "batch_size": 32}
 _REMOVED = dict.fromkeys([*range(0x80, 0xA0), 0x200B, 0x200C, 0xFE0F, 0xFEFF, 0x2028, 0x2029], " ")
 """Characters that Flair takes out of a text or makes another of, which would move all offsets behind them."""

@@ -18,6 +18,7 @@ from sm_ops.core.errors import InputError
 from sm_ops.detectors.detector import SECRET, Detection, check_texts, in_order, threshold_of, with_defaults
 from sm_ops.detectors.lines import Lines
 
+PACKAGES = ("gitleaks",)
 _OPTIONS = (
     "--report-format=json", "--exit-code=0", "--no-banner", "--log-level=fatal", "--ignore-gitleaks-allow",
 )  # fmt: skip

@@ -21,6 +21,7 @@ from sm_ops.data.records import read_records
 from sm_ops.detectors.detector import Detection, check_texts, in_order, threshold_of, with_defaults
 from sm_ops.detectors.overlaps import longest
 
+PLACES = ("records",)
 _DEFAULTS = {"records": None, "threshold": 0.0}
 _NUMBER_BEFORE, _NUMBER_AFTER = re.compile(r"\d[.,:/-]?\Z"), re.compile(r"[.,:/-]?\d")
 _GLUED = re.compile("[\uac00-\ud7a3\u3040-\u30ff\u4e00-\u9fff]")

@@ -23,6 +23,8 @@ from sm_ops.detectors.detector import (
 )
 from sm_ops.detectors.spacy_models import DEFAULT, check_installed, check_lengths
 
+PACKAGES = ("presidio-analyzer", "phonenumbers", "tldextract")
+PLACES = ("model",)
 _DEFAULTS = {"model": DEFAULT, "threshold": 0.4}
 """Below 0.4 are shapes that no context supports, such as any 8 to 17 digits as a bank number."""
 

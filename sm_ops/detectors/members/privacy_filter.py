@@ -22,6 +22,7 @@ from sm_ops.scoring.arithmetic import pick_device, pick_dtype, positive
 from sm_ops.scoring.hub import check_reachable, reading
 from sm_ops.scoring.tokenize import load_tokenizer
 
+PLACES = ("model",)
 own_threshold = token_classifier.own_threshold
 
 _ARCHITECTURE = "openai_privacy_filter"

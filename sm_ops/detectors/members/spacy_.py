@@ -15,6 +15,7 @@ from sm_ops.detectors.detector import (
 )
 from sm_ops.detectors.spacy_models import DEFAULT, check_installed, check_lengths
 
+PLACES = ("model",)
 _DEFAULTS = {"model": DEFAULT, "threshold": 0.0}
 _SCORE = 0.85
 """spaCy does not say how sure it is; Presidio takes this for its entities."""

@@ -16,13 +16,20 @@ _DEFAULTS = {"of": ("spacy", "regex"), "settings": {}, "threshold": 0.0}
 
 def load(settings: Mapping[str, Any]) -> UnionDetector:
     """The detectors named in `of`; reads `settings` (name -> settings of that detector) and `threshold`."""
+    threshold = threshold_of(with_defaults("union", settings, _DEFAULTS))
+    loaded = [registry.load("detector", name).load(own) for name, own in parts(settings).items()]
+    return UnionDetector(loaded, threshold)
+
+
+def parts(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The detectors that it loads with their settings (see `named`); `InputError` where these say nothing usable."""
     values = with_defaults("union", settings, _DEFAULTS)
-    threshold, names, own = threshold_of(values), values["of"], values["settings"]
+    names, own = values["of"], values["settings"]
     if isinstance(names, str) or not names or "union" in names:
         raise InputError("bad-union", "The detector 'union' needs the names of others in `of`, such as [spacy, regex].")
     if stray := own.keys() - set(names):
         raise InputError("bad-union", f"The union has settings of {', '.join(sorted(stray))}, which is not in `of`.")
-    return UnionDetector([registry.load("detector", name).load(own.get(name, {})) for name in names], threshold)
+    return {name: own.get(name, {}) for name in names}
 
 
 class UnionDetector:

@@ -12,10 +12,10 @@ from sm_ops.core import fs
 from sm_ops.core.errors import InputError
 from sm_ops.core.home import Run, all_runs
 from sm_ops.masking.conditions import BASE
-from sm_ops.metrics import correlation_interval, pearson
-from sm_ops.report.surprise.measures import NLL, OUTCOMES, PASS, PERPLEXITY, measured
+from sm_ops.metrics import correlation_interval
+from sm_ops.report.surprise.measures import OUTCOMES, PASS, PERPLEXITY, likelihood_of, measured
 from sm_ops.report.surprise.tables.ours import DATASETS, REGIMES, regime_of
-from sm_ops.report.surprise.tables.published import CORRELATION_OVER
+from sm_ops.report.surprise.tables.validation import VALIDATED, both_sides, correlation
 
 Json = dict[str, Any]
 
@@ -23,10 +23,6 @@ FORMAT = "coverage/1"
 FLOW = "surprise"
 TITLES: dict[str, str] = {"code_pii": "Code PII", "code_quirks": "Code Quirks"}
 """The rows of the paper's figure 4; a home may hold others."""
-_PAIRS = {
-    "target_coverage": ("validation_coverage", "target_coverage"),
-    "collateral_rate": ("validation_collateral", "collateral_rate"),
-}
 
 
 def collect(home: Path) -> Json:
@@ -58,24 +54,17 @@ def correlations(points: Iterable[Json]) -> Iterator[Json]:
     """
     known = list(points)
     for regime in REGIMES:
-        for measure, (before, after) in _PAIRS.items():
-            own = [
-                point
-                for point in known
-                if point["regime"] == regime and point[before] is not None and point[after] is not None
-            ]
-            x, y = ([point[side] for point in own] for side in (before, after))
+        for measure, before in VALIDATED.items():
+            own = both_sides((point for point in known if point["regime"] == regime), measure, measure)
+            x, y = (np.array([point[side] for point in own]) for side in (before, measure))
             runs = [point["run"] for point in own]
-            low, high = correlation_interval(np.array(x), np.array(y), np.array(runs, str), seed=0) or (None, None)
+            low, high = correlation_interval(x, y, np.array(runs, str), seed=0) or (None, None)
             yield {
                 "regime": regime,
-                "measure": measure,
-                "value": pearson(np.array(x, float), np.array(y, float)),
+                **correlation(own, measure, measure),
                 "low": low,
                 "high": high,
-                "points": len(own),
                 "runs": len(set(runs)),
-                "paper_over": CORRELATION_OVER[measure],
             }
 
 
@@ -88,6 +77,7 @@ def _points(run: Run) -> Iterator[Json]:
     for detector in results.get("detectors") or []:
         validated[detector["condition"]] = _validated(detector)
     outcome = next(iter(measured(results["rows"], OUTCOMES)), None)
+    likelihood = likelihood_of(results["rows"])
     own: str = run.config["data"]["dataset"]
     dataset = DATASETS.get(own, own)
     for row in results["rows"]:
@@ -106,7 +96,10 @@ def _points(run: Run) -> Iterator[Json]:
             **validated.get(row["condition"], _validated({})),
             "outcome": outcome and outcome.name,
             "outcome_rate": outcome and outcome.read(row),
-            **{measure.name: measure.read(row) for measure in (PASS, NLL, PERPLEXITY)},
+            "pass_at": PASS.read(row),
+            "nll": likelihood.read(row),
+            "perplexity": PERPLEXITY.read(row),
+            "nll_over": likelihood.over,
         }
 
 

@@ -9,18 +9,19 @@ from typing import Any
 from sm_ops.core import fs
 from sm_ops.report.coverage.plots import figure_svg
 from sm_ops.report.page import csv_text, figure, html_table, item_list, page, remark, section
-from sm_ops.report.words import DASH, count, numbered, percent, rated, text_table
+from sm_ops.report.surprise.tables.validation import TITLES
+from sm_ops.report.words import DASH, count, decimal, numbered, percent, rated, text_table
 
 Json = dict[str, Any]
 
-_MEASURES = {"target_coverage": "target coverage", "collateral_rate": "collateral masking rate"}
 _CORRELATED = ("regime", "correlated", "r", "points", "runs", "paper")
 _HEADER = (
-    "run", "condition", "data", "regime", "target coverage", "collateral", "outcome", "pass@k", "perplexity", "seeds",
+    "run", "condition", "data", "regime", "target coverage", "collateral", "outcome", "pass@k", "perplexity",
+    "of", "seeds",
 )  # fmt: skip
 _LIMITS = (
     "Runs of other models, data and schedules stand in one panel: look at the path of each run, not across runs. "
-    "Perplexities of different tokenizers are not comparable at all.",
+    "Perplexities of different tokenizers, or of answers and of all tokens, are not comparable at all.",
     "A correlation over operating points of rising recall is high almost by construction; it does not say that "
     "validation gives the right level. The tables of each run have both levels.",
     "Points of one run share its records and scores. The interval therefore resamples runs, and there is none under "
@@ -54,7 +55,9 @@ def _page(found: Json, picture: str) -> str:
     caption = (
         "Filled marks and solid lines: fine-tuning; hollow marks and dashed lines: pretraining. Lines join the "
         "surprise-masking points of a run. Left: what is not wanted, by the share of target tokens masked. Middle and "
-        "right: answers that pass, and held-out perplexity, by the share of other tokens masked (square-root scale)."
+        "right: answers that pass, and held-out perplexity, by the share of other tokens masked (square-root scale). "
+        "Perplexity is the exponential of the NLL: of the mean over right answers where the held-out records are "
+        "answers to prompts, as in the paper, elsewhere of the mean over all their tokens."
     )
     note = (
         "Pearson's r over the conditions whose coverage was estimated on validation records, pooled within a regime; "
@@ -84,7 +87,7 @@ def _correlated(found: Json) -> tuple[str, ...]:
     line = " (two points always lie on a line)" if found["points"] == 2 else ""
     return (
         found["regime"],
-        _MEASURES[found["measure"]],
+        TITLES[found["measure"]],
         numbered(found) + line,
         count(found["points"]),
         count(found["runs"]),
@@ -102,6 +105,11 @@ def _cells(point: Json) -> tuple[str, ...]:
         percent(point["collateral_rate"]),
         DASH if point["outcome_rate"] is None else f"{point['outcome']} {rated(point['outcome_rate'])}",
         rated(point["pass_at"]),
-        numbered(point["perplexity"], 2),
+        _perplexity(point["perplexity"]),
+        point["nll_over"],
         count(point["seeds"]),
     )
+
+
+def _perplexity(found: Json | None) -> str:
+    return DASH if found is None else decimal(found["value"], found["error"], 2)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sm_ops.metrics import clustered_rate, display_at, mean_ratio_interval, pass_rates
+from sm_ops.metrics import completion_nll as mean_nll
 
 Json = dict[str, Any]
 
@@ -53,15 +54,15 @@ def by_quirk(condition: str, assessments: Sequence[Json]) -> Iterator[Json]:
 
 
 def completion_nll(utility: Json, prompts: int | None) -> float | None:
-    """Mean over the first `prompts` right answers of the mean NLL of their tokens, in nats (OP-33).
+    """`metrics.completion_nll` of the first `prompts` right answers that have a token.
 
     Null where the held-out records are no answers to prompts. `utility` is what the stage `evaluate` wrote.
     """
     if not utility.get("answers"):
         return None
-    scored = list(zip(utility["logprob_sums"], utility["tokens"], strict=True))[:prompts]
-    means = [-total / tokens for total, tokens in scored if tokens]
-    return sum(means) / len(means) if means else None
+    asked = list(zip(utility["logprob_sums"], utility["tokens"], strict=True))[:prompts]
+    scored = [(total, tokens) for total, tokens in asked if tokens]
+    return mean_nll([total for total, _ in scored], [tokens for _, tokens in scored])
 
 
 def _pass_rates(assessments: Sequence[Json]) -> Json | None:

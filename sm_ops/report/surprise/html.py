@@ -15,14 +15,15 @@ from sm_ops.report.outputs import Outputs
 from sm_ops.report.page import claim_list, csv_text, figure, html_table, item_list, page, remark, section
 from sm_ops.report.surprise.limits import limits
 from sm_ops.report.surprise.measures import (
+    COMPLETION_NLL,
     DISPLAY,
     EXTRACTION,
-    NLL,
     OUTCOMES,
-    UTILITIES,
     Measure,
+    likelihood_of,
     measured,
     outcome_of,
+    utilities_of,
 )
 from sm_ops.report.surprise.plots import budget_svg, coverage_svgs, frontier_svg, histogram_svg
 from sm_ops.report.surprise.results import load_results
@@ -84,9 +85,9 @@ def _frontier(results: Json) -> str:
         "Each mark is a condition, pooled over its training seeds (small dots). Bars of shares are 95 % intervals that "
         f"take each {clusters} as one cluster, those of the NLL the standard error over seeds. "
     )
-    utilities = measured(results["rows"], UTILITIES) or [NLL]
     figures = [
-        figure(frontier_svg(results, utility), f"{note}Down and {_better(utility)} is better.") for utility in utilities
+        figure(frontier_svg(results, utility), f"{note}Down and {_better(utility)} is better.")
+        for utility in utilities_of(results["rows"])
     ]
     return section(
         "The frontier",
@@ -111,20 +112,23 @@ def _conditions(results: Json) -> str:
         "an occurrence of which no token is masked. ● on the frontier: no other mask that needs no labels in training "
         "leaks less at no worse utility. A dash is undefined."
     )
+    if likelihood_of(rows) is COMPLETION_NLL:
+        note += " NLL of answers: the mean over the right answers to held-out prompts of nats a token in each (B.2)."
     return section("Conditions", made, remark(note))
 
 
 def _condition_table(shown: list[Json], rows: list[Json]) -> str:
     header, cells = conditions_table(shown, rows)
+    likelihood = likelihood_of(rows)
     lines = [
-        (own[0] + (" ●" if row["on_frontier"] else ""), *own[1:], *_beside(row))
+        (own[0] + (" ●" if row["on_frontier"] else ""), *own[1:], *_beside(row, likelihood))
         for row, own in zip(shown, cells, strict=True)
     ]
     return html_table((*header, "NLL against unmasked", "canaries exposed"), lines)
 
 
-def _beside(row: Json) -> tuple[str, str]:
-    change, error = row["nll_change"], row["nll_change_se"]
+def _beside(row: Json, likelihood: Measure) -> tuple[str, str]:
+    change, error = (row[f"{likelihood.name}_{end}"] for end in ("change", "change_se"))
     against = DASH if change is None else f"{100 * change:+.1f} %" + (f" ± {100 * error:.1f}" if error else "")
     exposed = row["exposed_canaries"]
     return against, DASH if not exposed or not exposed["n"] else f"{exposed['k']} of {exposed['n']}"

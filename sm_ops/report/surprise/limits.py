@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sm_ops.report.surprise.words import METHODS
+from sm_ops.report.surprise.measures import NLL, likelihood_of
+from sm_ops.report.surprise.words import METHODS, base_learnt_mixture
 
 Json = dict[str, Any]
 
@@ -15,14 +16,24 @@ def limits(results: Json, config: Json) -> tuple[str, ...]:
     seeds = len(config["seeds"])
     regime = METHODS[config["train"]["method"]]
     if config["base"]["name"] is None and config["train"]["method"] != "scratch":
-        regime += ", here a small GPT-2 trained on the spot on public code"
+        learnt = "general text and, unmasked, the private values" if base_learnt_mixture(config) else "public code"
+        regime += f", here a small GPT-2 trained on the spot on {learnt}"
     return (
         f"The regime is {regime}. Larger models, other data and other schedules memorise differently: compare "
         "conditions within this run, and do not carry its rates over.",
+        *_seen_before(config),
         *_measured_leakage(results, f"{seeds} {'seed' if seeds == 1 else 'seeds'}"),
         _measured_utility(results),
         "Only labelled values count as private. What the labels miss is in no rate on this page.",
     )
+
+
+def _seen_before(config: Json) -> Iterator[str]:
+    if base_learnt_mixture(config):
+        yield (
+            "The base model has learnt the private values with the mixture, before any mask. What it gives away is no "
+            "chance floor, and masks keep values out of what is trained afterwards alone."
+        )
 
 
 def _measured_leakage(results: Json, seeds: str) -> Iterator[str]:
@@ -51,9 +62,10 @@ def _measured_leakage(results: Json, seeds: str) -> Iterator[str]:
 
 def _measured_utility(results: Json) -> str:
     passed = results["per_seed"][0].get("pass_at")
+    loss = "held-out clean records" if likelihood_of(results["rows"]) is NLL else "right answers to held-out prompts"
     if not passed:
-        return "Utility is the loss on held-out clean records; no downstream task was measured."
+        return f"Utility is the loss on {loss}; no downstream task was measured."
     return (
-        f"Utility is the loss on held-out clean records, and whether one of {passed['k']} answers passes the tests of "
+        f"Utility is the loss on {loss}, and whether one of {passed['k']} answers passes the tests of "
         f"its task, over {passed['tasks']} tasks ({passed['prompts']} prompts). Other tasks were not measured."
     )

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import exp
 from typing import Any
 
+import numpy as np
+
+from sm_ops.evaluation.frontier import likelihood_in
+from sm_ops.metrics import standard_error
 from sm_ops.report.words import share
 
 Json = dict[str, Any]
@@ -23,6 +28,8 @@ class Measure:
     better: str
     read: Callable[[Json], Json | None]
     share: bool = True
+    over: str | None = None
+    """What a likelihood is the mean over."""
 
     def at(self, row: Json) -> float | None:
         """Where a row stands on the axis."""
@@ -69,9 +76,18 @@ def pass_at(row: Json) -> Json | None:
     return _rated(row.get("pass_at"), row.get("pass_se"))
 
 
-def nll(row: Json) -> Json | None:
-    """Nats a token of the held-out clean records."""
-    return None if row["nll"] is None else _told(row["nll"], error=row.get("nll_se"))
+def perplexity(row: Json) -> Json | None:
+    """The exponential of the NLL (B.2), of answers where it was measured; its error by the derivative."""
+    found = likelihood_of([row]).read(row)
+    if found is None:
+        return None
+    value, error = exp(found["value"]), found["error"]
+    return _told(value, error=None if error is None else value * error)
+
+
+def _likelihood(name: str) -> Callable[[Json], Json | None]:
+    """Nats a token, its error over seeds."""
+    return lambda row: None if row.get(name) is None else _told(row[name], error=row.get(f"{name}_se"))
 
 
 def _plain(name: str) -> Callable[[Json], Json | None]:
@@ -83,17 +99,39 @@ COLLATERAL = Measure("collateral_rate", "other tokens masked", "lower", _plain("
 EXTRACTION = Measure("extraction", "canaries extracted", "lower", extraction("approx"))
 DISPLAY = Measure("display", "prompts that show the quirk", "lower", display)
 PASS = Measure("pass_at", "prompts with an answer that passes", "higher", pass_at)
-NLL = Measure("nll", "held-out NLL, nats per token", "lower", nll, share=False)
-PERPLEXITY = Measure("perplexity", "held-out perplexity", "lower", _plain("perplexity"), share=False)
+NLL = Measure("nll", "held-out NLL, nats per token", "lower", _likelihood("nll"), share=False, over="tokens")
+COMPLETION_NLL = Measure(
+    "completion_nll",
+    "NLL of right answers, mean over answers of nats per token",
+    "lower",
+    _likelihood("completion_nll"),
+    share=False,
+    over="answers",
+)
+PERPLEXITY = Measure("perplexity", "held-out perplexity", "lower", perplexity, share=False)
 OUTCOMES = (EXTRACTION, DISPLAY)
 """What is not wanted."""
-UTILITIES = (PASS, NLL)
-"""What training is for."""
 
 
 def outcome_of(rows: Iterable[Json]) -> Measure:
     """What a run's conditions leak: values, or else forms."""
     return next(iter(measured(rows, OUTCOMES)), EXTRACTION)
+
+
+def likelihood_of(rows: Iterable[Json]) -> Measure:
+    """The NLL that tells a run's utility; see `frontier.likelihood_in`."""
+    return {measure.name: measure for measure in (COMPLETION_NLL, NLL)}[likelihood_in(rows)]
+
+
+def utilities_of(rows: Iterable[Json]) -> list[Measure]:
+    """What training is for: answers that pass where they were run, and a likelihood."""
+    rows = list(rows)
+    return [*measured(rows, (PASS,)), likelihood_of(rows)]
+
+
+def error_over(found: Iterable[Json | None]) -> float | None:
+    """The standard error of `{value}` over seeds."""
+    return standard_error(np.array([each["value"] for each in found if each is not None]))
 
 
 def measured(rows: Iterable[Json], measures: Sequence[Measure]) -> list[Measure]:

@@ -13,11 +13,10 @@ from sm_ops.report.surprise.measures import (
     COLLATERAL,
     COVERAGE,
     EXTRACTION,
-    NLL,
-    UTILITIES,
+    PASS,
     Measure,
-    measured,
     outcome_of,
+    utilities_of,
 )
 
 Json = dict[str, Any]
@@ -44,10 +43,10 @@ _ABOVE = {"loc": "lower left", "bbox_to_anchor": (0, 1.02), "ncols": 3, "columns
 def frontier_svg(results: Json, utility: Measure | None = None) -> str:
     """What is not wanted against utility, with the path of the surprise-masking points and the base model's level.
 
-    `utility` is by default the first that was measured: answers that pass, else NLL.
+    `utility` is by default the first that was measured: answers that pass, else a likelihood.
     """
     outcome = outcome_of(results["rows"])
-    utility = utility or next(iter(measured(results["rows"], UTILITIES)), NLL)
+    utility = utility or utilities_of(results["rows"])[0]
     rows, seeds = (_standing(results[name], utility, outcome) for name in ("rows", "per_seed"))
 
     def draw(axes: Any) -> None:
@@ -62,7 +61,7 @@ def frontier_svg(results: Json, utility: Measure | None = None) -> str:
         axes.set_xlabel(f"{utility.axis} ({'left' if utility.better == 'lower' else 'right'} is better)")
         axes.set_ylabel(f"{outcome.axis} (down is better)")
 
-    name = "frontier" if utility is NLL else f"frontier-{utility.name}"
+    name = f"frontier-{utility.name}" if utility is PASS else "frontier"
     return svg(name, "Leakage against utility by condition", (5.0, 4.2), draw, above=0.35)
 
 
@@ -90,7 +89,7 @@ def coverage_svgs(results: Json) -> list[str]:
         svg("coverage", f"{outcome.title} by target coverage", size, leakage),
         *(
             svg(f"utility-{each.name}", f"{each.title} by collateral masking rate", size, by_collateral(each))
-            for each in measured(rows, UTILITIES) or [NLL]
+            for each in utilities_of(rows)
         ),
     ]
 
@@ -202,11 +201,12 @@ def _bar(reach: tuple[float, float] | None) -> list[list[float]] | None:
 
 
 def _floor(axes: Any, results: Json, outcome: Measure) -> None:
-    """The base model never saw the private values or forms: what it shows is chance."""
+    """The base model's level: chance, where it never saw the private values or forms."""
+    name = "chance floor" if results["run"]["floor"] else "before the masks"
     for row in results["rows"]:
         if row["condition"] == BASE and (level := outcome.at(row)) is not None:
-            floor = f"chance floor {level:.1f} %"
-            axes.axhline(level, color=COLOURS["base"], linewidth=1, linestyle=(0, (1, 2)), label=floor)
+            style = {"color": COLOURS["base"], "linewidth": 1, "linestyle": (0, (1, 2))}
+            axes.axhline(level, label=f"{name} {level:.1f} %", **style)
 
 
 def _root(x: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,9 @@ from sm_ops.metrics import clustered_rate, standard_error, wilson
 from sm_ops.report.costs import selecting
 from sm_ops.report.outputs import Outputs, stage_times
 from sm_ops.report.surprise import answers
+from sm_ops.report.surprise.measures import error_over, likelihood_of, perplexity
 from sm_ops.report.surprise.tables.build import tables_of
-from sm_ops.report.surprise.words import table_lines, verdict_lines
+from sm_ops.report.surprise.words import base_learnt_mixture, table_lines, verdict_lines
 from sm_ops.report.words import claim_lines, rule_name
 
 FORMAT = "results/1"
@@ -40,9 +40,11 @@ def load_results(run: Run, home: Path) -> Json:
 
     `rows` has one entry per condition, pooled over seeds with intervals clustered by canary; `per_seed` one per
     condition and seed with Wilson intervals. A rate is `{k, n, low, high}`, its interval one of 95 %; `nll` is in
-    nats per token of the held-out records, `nll_se` its standard error over seeds. Extraction counts hits within
-    the largest budget; `expected_exact` is its closed form, the mean over canaries of 1 - (1 - p)^budget; n is 0 where
-    nothing was attacked. `pass_at`, `display` and `completion_nll` are of answers to held-out prompts (see `answers`).
+    nats per token of the held-out records, `nll_se` its standard error over seeds, `nll_change` its change against
+    unmasked. Extraction counts hits within the largest budget; `expected_exact` is its closed form, the mean over
+    canaries of 1 - (1 - p)^budget; n is 0 where nothing was attacked. `pass_at`, `display` and `completion_nll` are of
+    answers to held-out prompts (see `answers`). `likelihood` names the NLL that utility, frontier and `perplexity`
+    take: `completion_nll` where it was measured. `run.floor`: the base model never saw the private values.
     Raises `InputError` where an output is no longer stored.
     """
     outputs = Outputs(run, home)
@@ -62,7 +64,14 @@ def load_results(run: Run, home: Path) -> Json:
         row["on_frontier"] = None if row["condition"] in (BASE, ORACLE) else row["condition"] in best
     results = {
         "format": FORMAT,
-        "run": {"id": run.id, "name": run.name, "finished": run.finished, "method": run.config["train"]["method"]},
+        "run": {
+            "id": run.id,
+            "name": run.name,
+            "finished": run.finished,
+            "method": run.config["train"]["method"],
+            "floor": not base_learnt_mixture(run.config),
+        },
+        "likelihood": likelihood_of(rows).name,
         "rows": rows,
         "per_seed": [
             {"condition": name, "seed": cell.seed, **_masked(coverage.get(name)), **_measured([cell])}
@@ -80,7 +89,7 @@ def load_results(run: Run, home: Path) -> Json:
         "stages": stage_times(run, STAGES),
         "lora": _lora(run),
         "trainings": _trainings(run, masks),
-        "claims": [asdict(claim) for claim in _claims(rows)],
+        "claims": [asdict(claim) for claim in _claims(rows, floor=not base_learnt_mixture(run.config))],
     }
     return results | {"tables": tables_of(run, results)}
 
@@ -148,36 +157,38 @@ def _assessed(cells: Sequence[_Cell]) -> list[Json]:
 
 def _pooled_row(condition: str, cells: dict[str, list[_Cell]], coverage: Json) -> Json:
     own = cells[condition]
-    nlls = [cell.nll for cell in own if cell.nll is not None]
-    changes = [
-        cell.nll / plain.nll - 1 for cell, plain in zip(own, cells[UNMASKED], strict=True) if cell.nll and plain.nll
-    ]
     row = {
         "condition": condition,
         "seed": None,
         "seeds": len(own),
         **_masked(coverage.get(condition)),
         **_measured(own),
-        "nll_se": standard_error(np.array(nlls)),
-        "pass_se": _error([answers.pass_at(_assessed([cell])) for cell in own]),
-        "display_se": _error([answers.display(_assessed([cell])) for cell in own]),
-        "nll_change": _mean(changes),
-        "nll_change_se": standard_error(np.array(changes)),
+        "pass_se": error_over(answers.pass_at(_assessed([cell])) for cell in own),
+        "display_se": error_over(answers.display(_assessed([cell])) for cell in own),
     }
+    for name in ("nll", "completion_nll"):
+        row |= _over_seeds(name, [getattr(cell, name) for cell in own], [getattr(c, name) for c in cells[UNMASKED]])
     if condition == BASE:  # one model, whatever the seed: its own numbers have no error over training seeds
-        row |= dict.fromkeys(("nll_se", "expected_exact_se", "pass_se", "display_se"))
-    return row
+        row |= dict.fromkeys(("nll_se", "completion_nll_se", "expected_exact_se", "pass_se", "display_se"))
+    found = perplexity(row)
+    return row | {"perplexity_se": None if found is None else found["error"]}
 
 
-def _error(values: Sequence[Json | None]) -> float | None:
-    return standard_error(np.array([each["value"] for each in values if each is not None]))
+def _over_seeds(name: str, values: Sequence[float | None], unmasked: Sequence[float | None]) -> Json:
+    """A likelihood's error, and its change against unmasked training of the same seed."""
+    changes = [own / plain - 1 for own, plain in zip(values, unmasked, strict=True) if own and plain]
+    return {
+        f"{name}_se": standard_error(np.array([value for value in values if value is not None])),
+        f"{name}_change": _mean(changes),
+        f"{name}_change_se": standard_error(np.array(changes)),
+    }
 
 
-def _claims(rows: Sequence[Json]) -> list[frontier.Claim]:
+def _claims(rows: Sequence[Json], floor: bool) -> list[frontier.Claim]:
     """What is claimed of what was measured; a run that measured neither is told what it lacks of an attack."""
     answered = answer_claims.claims(rows)
     attacked = any(row["extraction_approx"]["n"] for row in rows)
-    return [*(frontier.claims(rows) if attacked or not answered else ()), *answered]
+    return [*(frontier.claims(rows, floor) if attacked or not answered else ()), *answered]
 
 
 def _masked(covered: Json | None) -> Json:
@@ -197,12 +208,15 @@ def _masked(covered: Json | None) -> Json:
 
 
 def _measured(cells: Sequence[_Cell]) -> Json:
-    nll = _mean([cell.nll for cell in cells if cell.nll is not None])
+    likelihoods = {
+        "nll": _mean([cell.nll for cell in cells if cell.nll is not None]),
+        "completion_nll": _mean([cell.completion_nll for cell in cells if cell.completion_nll is not None]),
+    }
+    found = perplexity(likelihoods)
     return {
         **_extraction(cells, cells[0].budget),
-        "nll": nll,
-        "perplexity": None if nll is None else exp(nll),
-        "completion_nll": _mean([cell.completion_nll for cell in cells if cell.completion_nll is not None]),
+        **likelihoods,
+        "perplexity": None if found is None else found["value"],
         "pass_at": answers.pass_at(_assessed(cells)),
         "display": answers.display(_assessed(cells)),
     }

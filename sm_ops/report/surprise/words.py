@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sm_ops.evaluation.frontier import family
-from sm_ops.report.surprise.measures import DISPLAY, OUTCOMES, PASS, measured, sampled
+from sm_ops.report.surprise.measures import DISPLAY, NLL, OUTCOMES, PASS, likelihood_of, measured, sampled
 from sm_ops.report.words import Row, count, decimal, interval, percent, rated, text_table
 
 TABLE_ROWS = 10
@@ -14,6 +14,11 @@ METHODS = {
     "scratch": "pretraining from scratch on packed text",
     "lora": "fine-tuning of the base model with low-rank adapters",
 }
+
+
+def base_learnt_mixture(config: Row) -> bool:
+    """Whether the base model has seen the private values unmasked, in a mixture that conditions go on from (C.1)."""
+    return bool(config.get("mixture")) and config["train"]["method"] == "continue"
 
 
 def headline(rows: Sequence[Row], limit: int = TABLE_ROWS) -> list[Row]:
@@ -50,7 +55,9 @@ def _leakage(rows: Sequence[Row]) -> list[tuple[str, Callable[[Row], str]]]:
 
 
 def _usefulness(rows: Sequence[Row]) -> list[tuple[str, Callable[[Row], str]]]:
-    columns = [("held-out NLL", lambda row: decimal(row["nll"], row["nll_se"]))]
+    likelihood = likelihood_of(rows)
+    title = "held-out NLL" if likelihood is NLL else "NLL of answers"
+    columns = [(title, lambda row: decimal(row[likelihood.name], row[f"{likelihood.name}_se"]))]
     if measured(rows, (PASS,)):
         columns.insert(0, (f"pass@{sampled(rows, 'pass_at')}", lambda row: rated(PASS.read(row))))
     return columns

@@ -22,6 +22,7 @@ from sm_ops.rewriting.benchmarks.reading import field, json_in, refuse, rows
 from sm_ops.rewriting.benchmarks.transcripts import MONTHS
 from sm_ops.rewriting.endpoint import Messages
 
+PACKAGES = ("nltk",)
 SETTING, EVALUATOR, AGGREGATE = "rat_bench", "attacker", "top"
 ENOUGH = 0.2
 """Probability of a correct match from which the benchmark counts a person as identified."""

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from sm_ops.core.home import Run
 from sm_ops.masking.conditions import BASE, surprise_at, trained_in
-from sm_ops.metrics import standard_error
-from sm_ops.report.surprise.measures import Measure, extraction
+from sm_ops.report.surprise.measures import Measure, error_over, extraction
 from sm_ops.report.surprise.tables.setting import facts_of
 
 Json = dict[str, Any]
@@ -24,7 +21,7 @@ _OPF = "privacy_filter"
 
 
 def regime_of(config: Json) -> str:
-    """Adapters, or chats of which the answers are learned, are the paper's fine-tuning; documents its pretraining (T-1)."""
+    """Adapters, or chats whose answers are learned, are the paper's fine-tuning; documents its pretraining (T-1)."""
     chats = config["data"]["dataset"] in DATASETS and config["data"].get("form") == "chat"
     return REGIMES[0] if chats or config["train"]["method"] == "lora" else REGIMES[1]
 
@@ -101,8 +98,7 @@ class Ours:
         return trained_in(self.run.config)
 
     def _error(self, measure: Measure, condition: str) -> float | None:
-        own = [measure.read(each) for each in self.results["per_seed"] if each["condition"] == condition]
-        return standard_error(np.array([each["value"] for each in own if each is not None]))
+        return error_over(measure.read(each) for each in self.results["per_seed"] if each["condition"] == condition)
 
 
 EXACT = Measure("exact", "exact extraction", "lower", extraction("exact"))

@@ -134,7 +134,7 @@ def _data(run: Run, rows: Json) -> Json:
         programs = "functions of code of one's own, never executed"
     canaries = rows[UNMASKED]["extraction_approx"]["n"] // rows[UNMASKED]["seeds"]
     occurrences = sum((rows[ORACLE]["occurrences"] or {}).values())
-    return {
+    facts = {
         "programs": programs,
         "form": data.get("form"),
         "records": _number(run, "synthesize", "records_train"),
@@ -142,6 +142,11 @@ def _data(run: Run, rows: Json) -> Json:
         "canaries": canaries,
         "uses": _rounded(occurrences / canaries, 1) if canaries else None,
     }
+    trained = _numbers(run, "train")
+    if trained.get("domain_tokens_left_out"):  # what was made is not what a pass is of, and nobody counted uses there
+        facts |= {"records": trained["domain_documents"]}
+        del facts["uses"]
+    return facts
 
 
 def _masking(config: Json) -> Json:
@@ -171,7 +176,7 @@ def _training(run: Run, results: Json) -> Json:
         "passes": None if passes is None else _rounded(passes, 1),
         "batch": train.get("batch_size", 1) * train.get("accumulation", 1),
         **{name: train[name] for name in ("learning_rate", "schedule", "context", "dtype") if name in train},
-        "warmup_ratio": train.get("warmup_ratio") or 0.0,
+        **_warmup(train, numbers.get("steps")),
         "seeds": len(run.config["seeds"]),
         **{name: lora[name] for name in ("rank", "alpha", "dropout") if name in lora},
     }
@@ -182,6 +187,15 @@ def _training(run: Run, results: Json) -> Json:
         facts["first_steps"] = _number(run, "base", "steps")
         facts |= {name: mixture[name] if mixture else 0 for name in ("general_tokens", "domain_tokens")}
     return facts
+
+
+def _warmup(train: Json, steps: int | None) -> Json:
+    """As set, or the steps' share of a round's steps that were made."""
+    if train.get("warmup_ratio") is not None:
+        return {"warmup_ratio": train["warmup_ratio"]}
+    if steps and "warmup_steps" in train:
+        return {"warmup_ratio": round(min(1.0, train["warmup_steps"] * train.get("rounds", 1) / steps), 4)}
+    return {}
 
 
 def _answers(config: Json, row: Json) -> Json:

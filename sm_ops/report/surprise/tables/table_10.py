@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sm_ops.report.surprise.measures import DISPLAY, NLL, sampled
+from sm_ops.report.surprise.measures import DISPLAY, NLL, likelihood_of, sampled
 from sm_ops.report.surprise.tables.ours import Ours, plain
 from sm_ops.report.surprise.tables.pairing import Column, Row, Table
 from sm_ops.report.surprise.tables.published import TABLE_10
-
-Json = dict[str, Any]
 
 _POOLED = "the NLL pools all tokens of the held-out records here; the paper's is the mean over completions"
 
 
 def build(ours: Ours) -> Table:
     """Display, and the NLL of the held-out completions (OP-33), or of the records where that was not measured."""
-    by_completion = any(row.get("completion_nll") is not None for row in ours.rows.values())
+    likelihood = likelihood_of(ours.rows.values())
     return Table(
         title="Code Quirks pretraining",
         columns=(
@@ -30,7 +26,7 @@ def build(ours: Ours) -> Table:
                 name,
                 {
                     "display": ours.cell(DISPLAY, row),
-                    "nll": _completion(row) if by_completion else ours.cell(NLL, row),
+                    "nll": ours.cell(likelihood, row),
                     "seeds": plain(row["seeds"]),
                 },
             )
@@ -38,9 +34,5 @@ def build(ours: Ours) -> Table:
         ],
         paper=TABLE_10,
         topics=("data", "masking", "training", "display", "nll"),
-        remarks=() if by_completion else (_POOLED,),
+        remarks=(_POOLED,) if likelihood is NLL else (),
     )
-
-
-def _completion(row: Json) -> Json | None:
-    return plain(row.get("completion_nll"))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from sm_ops.metrics import pearson
 from sm_ops.report.surprise.tables.ours import Ours, plain
 from sm_ops.report.surprise.tables.pairing import Column, Row, Table
-from sm_ops.report.surprise.tables.published import CORRELATION_OVER, TABLE_4
+from sm_ops.report.surprise.tables.published import TABLE_4
+from sm_ops.report.surprise.tables.validation import both_sides, correlation
 
 Json = dict[str, Any]
 
@@ -20,11 +18,7 @@ COLUMNS = (
     Column("validation_collateral", "collateral in validation", digits=2),
     Column("training_collateral", "collateral in training", digits=2),
 )
-PAIRS = {
-    "target_coverage": ("validation_coverage", "training_coverage"),
-    "collateral_rate": ("validation_collateral", "training_collateral"),
-}
-"""What is correlated between validation and training (3.1)."""
+_TRAINING = {"target_coverage": "training_coverage", "collateral_rate": "training_collateral"}
 
 
 def build(ours: Ours) -> Table:
@@ -37,25 +31,12 @@ def build(ours: Ours) -> Table:
         rows=[Row(point["condition"], point["condition"], _cells(point, ours)) for point in points],
         paper=TABLE_4[ours.regime] if ours.dataset == "code_pii" else {},
         topics=("data", "values", "masking") if ours.dataset == "code_pii" else ("data", "masking"),
-        more={"correlations": correlations(points)},
+        more={
+            "correlations": [
+                correlation(both_sides(points, measure, side), measure, side) for measure, side in _TRAINING.items()
+            ]
+        },
     )
-
-
-def correlations(points: list[Json]) -> list[Json]:
-    """Pearson's r between validation and training over points: `{measure, value, points, paper_over}`."""
-    found = []
-    for measure, sides in PAIRS.items():
-        known = [pair for point in points if None not in (pair := tuple(point[side] for side in sides))]
-        x, y = np.array(known, float).reshape(-1, 2).T
-        found.append(
-            {
-                "measure": measure,
-                "value": pearson(x, y),
-                "points": len(known),
-                "paper_over": CORRELATION_OVER[measure],
-            }
-        )
-    return found
 
 
 def _cells(point: Json, ours: Ours) -> dict[str, Json | None]:

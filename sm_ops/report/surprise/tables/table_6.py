@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sm_ops.masking.conditions import UNMASKED
-from sm_ops.report.surprise.measures import EXTRACTION, NLL, PASS, sampled
+from sm_ops.report.surprise.measures import EXTRACTION, NLL, PASS, likelihood_of, sampled
 from sm_ops.report.surprise.tables.ours import EXACT, Ours, plain
 from sm_ops.report.surprise.tables.pairing import Column, Row, Table
 from sm_ops.report.surprise.tables.published import TABLE_6
@@ -27,7 +27,8 @@ _PAPERS_POINT = "SM95"
 def build(ours: Ours) -> Table:
     """Pass@k, or NLL beside the paper's pass@5 where no answer was run."""
     k = sampled(ours.rows.values(), "pass_at")
-    utility = () if k else (Column("nll", "held-out NLL", "number", 4),)
+    title = "held-out NLL" if likelihood_of(ours.rows.values()) is NLL else "NLL of answers"
+    utility = () if k else (Column("nll", title, "number", 4),)
     columns = (
         Column("approx", "approximate extraction"),
         Column("exact", "exact extraction"),
@@ -59,7 +60,7 @@ def _cells(condition: str, ours: Ours) -> dict[str, Json | None]:
         "approx": ours.cell(EXTRACTION, row),
         "exact": ours.cell(EXACT, row),
         "pass_at": ours.cell(PASS, row),
-        "nll": ours.cell(NLL, row),
+        "nll": ours.cell(likelihood_of(ours.rows.values()), row),
         "multiplier": plain(trained.get("mean_multiplier")),
         "passes": plain(trained.get("effective_passes")),
         "records": plain(trained.get("records")),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from sm_ops.report.page import html_table, item_list, remark
+from sm_ops.report.surprise.tables.validation import TITLES
 from sm_ops.report.words import DASH, count, decimal, percent
 
 Json = dict[str, Any]
 
-_MEASURES = {"target_coverage": "target coverage", "collateral_rate": "collateral"}
 _ENDS = ("value", "low", "high", "error")
 
 
@@ -54,7 +54,7 @@ def correlation_sentences(correlations: list[Json]) -> list[str]:
 
 
 def _correlation(found: Json) -> str:
-    told = f"Pearson correlation of {_MEASURES[found['measure']]} between validation and training: "
+    told = f"Pearson correlation of {TITLES[found['measure']]} between validation and training: "
     over = f"; the paper reports more than {found['paper_over']:.2f}."
     if found["value"] is None:
         return f"{told}undefined over {found['points']} operating points{over}"
