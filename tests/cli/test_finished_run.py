@@ -47,7 +47,7 @@ def test_show_after_a_run_points_to_the_report(finished_home):
 
 
 def test_show_tells_in_words_why_a_step_would_run(finished_home):
-    arguments = ("show", "calibrate", "--config", str(SMALLEST), "--set", "masking.baselines.goldfish=[5]")
+    arguments = ("show", "mask", "--config", str(SMALLEST), "--set", "masking.baselines.goldfish=[5]")
     done = run_cli(*arguments, home=finished_home)
     assert "setting masking.baselines.goldfish went from [3] to [5]" in done.stdout
 
