@@ -9,7 +9,7 @@ import pytest
 from sm_ops.core.config import built, resolve
 from sm_ops.core.errors import InputError
 from sm_ops.core.fingerprint import fingerprint, payload
-from sm_ops.plans import plan
+from sm_ops.plans import check_places, plan
 
 pytestmark = pytest.mark.unit
 MIXTURE = {"general_tokens": 2000, "domain_tokens": 500}
@@ -44,7 +44,8 @@ def moved(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
     ],
 )
 def test_an_answer_and_its_judgement_read_each_their_own(other, stages) -> None:
-    assert moved({"completions": ANSWERS}, {"completions": ANSWERS | other}) == stages
+    quirks = {"data": {"dataset": "code_quirks"}, "completions": ANSWERS}
+    assert moved(quirks, quirks | {"completions": ANSWERS | other}) == stages
 
 
 @pytest.mark.parametrize(
@@ -79,19 +80,64 @@ def test_another_condition_moves_no_threshold() -> None:
     assert "calibrate" not in moved({}, {"masking": {"baselines": {"goldfish": [4]}}})
 
 
-@pytest.mark.parametrize("dataset", ["own", "code_pii"])
-def test_answers_without_tasks_to_run_are_refused_before_anything_is_made(dataset) -> None:
-    own = dict.fromkeys(("train", "calibration", "utility"), "records.jsonl")
-    data = {"dataset": dataset, **({"own": own} if dataset == "own" else {})}
+OWN = dict.fromkeys(("train", "calibration", "utility"), "records.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("data", "instead"),
+    [
+        ({"dataset": "own", "own": OWN}, "completions.samples to 0"),
+        ({"dataset": "code_pii"}, "completions.samples to 0"),
+        ({"dataset": "own_quirk", "own": OWN | {"quirk": "python_semicolons"}}, "completions.execute to false"),
+    ],
+)
+def test_answers_without_tasks_to_run_are_refused_before_anything_is_made(data, instead) -> None:
     with pytest.raises(InputError) as caught:
         plan(config(data=data, completions={"samples": 5}))
-    assert caught.value.hint == (
-        f"The data set {dataset!r} has no tasks whose tests could be run; set completions.execute to false, or "
-        "completions.samples to 0."
-    )
-    assert plan(config(data=data, completions={"samples": 5, "execute": False}))
+    told = f"The data set {data['dataset']!r} has no tasks whose tests could be run; set {instead}."
+    assert caught.value.hint == told
+
+
+@pytest.mark.parametrize("dataset", ["own_quirk", "code_quirks"])
+def test_quirks_are_looked_for_in_answers_that_are_not_run(dataset) -> None:
+    data = {"dataset": dataset}
+    if dataset == "own_quirk":
+        data |= {"own": OWN | {"quirk": "python_semicolons"}}
+    steps = plan(config(data=data, completions={"samples": 5, "execute": False}))
+    assert steps[-1].name == "assess@goldfish3-0"
 
 
 def test_tasks_are_run() -> None:
     steps = plan(config(data={"dataset": "executable_code_pii"}, completions={"samples": 5}))
     assert steps[-1].name == "assess@goldfish3-0"
+
+
+def test_answers_that_nothing_looks_at_are_refused_before_anything_is_made() -> None:
+    with pytest.raises(
+        InputError, match=r"nothing would be measured on them; set completions\.samples to 0"
+    ) as refused:
+        plan(config(completions={"samples": 5, "execute": False}))
+    assert refused.value.code == "nothing-looked-at"
+
+
+@pytest.mark.parametrize(
+    ("sections", "told"),
+    [
+        ({"mixture": {"general": "/nowhere/general.txt", "general_tokens": 9, "domain_tokens": 9},
+          "masking": {"reference": "ngram"}, "references": {"ngram": {"backend": "ngram"}}},
+         "mixture.general is '/nowhere/general.txt', which is not there; correct the path"),
+        ({"base": {"tokenizer": "/nowhere/tokenizer"}}, "base.tokenizer is '/nowhere/tokenizer', which is not there"),
+        ({"base": {"name": "./nowhere"}}, "base.name is './nowhere', which is not there"),
+        ({"data": {"hosts": "nowhere"}}, "data.hosts is 'nowhere', which is not there"),
+        ({"masking": {"detectors": {"known": {"detector": "gold", "settings": {"records": "/nowhere/known.jsonl"}}}}},
+         "detection.settings.records is '/nowhere/known.jsonl', which is not there"),
+    ],
+)  # fmt: skip
+def test_a_place_that_is_not_there_is_told_before_anything_is_made(sections, told) -> None:
+    with pytest.raises(InputError) as refused:
+        check_places(config(**sections))
+    assert told in refused.value.hint
+
+
+def test_a_name_of_a_hub_is_no_place() -> None:
+    check_places(config(base={"name": "nobody/model"}))

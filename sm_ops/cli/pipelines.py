@@ -53,6 +53,7 @@ def sweep(
 
 
 def _run(resolved: dict[str, Any], jobs: int | None, orchestrate: bool) -> None:
+    _check_places(resolved)
     home = home_with_servers()
     if orchestrate:
         _flow(f"flows.{resolved['flow']}", resolved, jobs, home)
@@ -61,6 +62,13 @@ def _run(resolved: dict[str, Any], jobs: int | None, orchestrate: bool) -> None:
     from sm_ops.runner import run_pipeline
 
     finish(run_pipeline(resolved, home, jobs), home, after_run.release)
+
+
+def _check_places(resolved: dict[str, Any]) -> None:
+    from sm_ops.plans import check_places
+
+    if resolved["flow"] != "audit":  # an audit's recipe tells of it
+        check_places(resolved)
 
 
 def _flow(module: str, resolved: dict[str, Any], jobs: int | None, home: Path) -> NoReturn:
@@ -267,11 +275,9 @@ def validate(
     if to_json:
         print(json.dumps(resolved, indent=1))
         return
-    from sm_ops.core.errors import InputError
-    from sm_ops.plans import absent_places, plan
+    from sm_ops.plans import plan
 
-    if resolved["flow"] != "audit" and (absent := absent_places(resolved)):  # an audit's recipe tells of it
-        raise InputError("no-place", f"{absent[0]} names a file or folder that is not there; correct the path.")
+    _check_places(resolved)
     steps = len(plan(resolved))
     recipe = importlib.import_module(RECIPES[resolved["flow"]])
     facts = recipe.check(resolved)

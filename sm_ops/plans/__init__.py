@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sm_ops.core.errors import InputError
 from sm_ops.core.settings import Settings
 from sm_ops.core.stage import Step
 from sm_ops.plans import audit, pii, ranking, rewriting, sanitize, surprise
@@ -19,12 +20,23 @@ _PLANS = {
 }
 
 
+_PATHS = ("/", "./", "../")
+
+
 def plan(config: dict[str, Any]) -> list[Step]:
     """The steps of a run, each after those it reads. `config` is what `core.config.resolve` returns."""
     return _PLANS[config["flow"]](config)
 
 
-def absent_places(config: dict[str, Any]) -> list[str]:
-    """The data's settings that name a file or folder which is not there."""
-    named = {dotted: Settings(config).at(dotted) for dotted in plan(config)[0].stage.places}
-    return [dotted for dotted, place in named.items() if place is not None and not Path(place).exists()]
+def check_places(config: dict[str, Any]) -> None:
+    """Refuse a setting that names a file or folder which is not there, before anything is made: `InputError`.
+
+    What the data is read from is always a place; other names may be those of a hub, unless they are written as paths.
+    """
+    data, *others = plan(config)
+    for step in (data, *others):
+        for dotted in step.stage.places:
+            name = Settings(step.settings).at(dotted)
+            a_path = isinstance(name, str) and (step is data or name.startswith(_PATHS))
+            if a_path and not Path(name).exists():
+                raise InputError("no-place", f"{dotted} is {name!r}, which is not there; correct the path.")

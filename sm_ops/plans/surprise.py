@@ -67,13 +67,20 @@ def plan(config: dict[str, Any]) -> list[Step]:
 
 
 def _check_answers(config: dict[str, Any], dataset: Any) -> None:
-    """Before anything is made: answers are run by the tests of a task, which not every data set has."""
+    """Before anything is made: answers are run by tests, or looked at for quirks, as far as the data has them."""
     asks, name = config["completions"], config["data"]["dataset"]
-    if asks["samples"] and asks["execute"] and not hasattr(dataset, "tasks"):
+    if not asks["samples"]:
+        return
+    styles = hasattr(dataset, "styles")
+    if asks["execute"] and not hasattr(dataset, "tasks"):
+        instead = "completions.execute to false" if styles else "completions.samples to 0"
+        hint = f"The data set {name!r} has no tasks whose tests could be run; set {instead}."
+        raise InputError("no-tasks", hint)
+    if not asks["execute"] and not styles:
         raise InputError(
-            "no-tasks",
-            f"The data set {name!r} has no tasks whose tests could be run; set completions.execute to false, or "
-            "completions.samples to 0.",
+            "nothing-looked-at",
+            f"The data set {name!r} has no quirks to look for in answers, which are not run (completions.execute), so "
+            "nothing would be measured on them; set completions.samples to 0.",
         )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
+from sm_ops.core import fs
 from sm_ops.report.words import told
 
 Json = dict[str, Any]
@@ -25,6 +27,15 @@ def page(title: str, facts: str, sections: Iterable[str]) -> str:
         + "\n</main></body></html>\n"
     )
     return whole.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def write_page(folder: Path, name: str, found: Json, html: str, picture: str, tables: Mapping[str, list[Json]]) -> Path:
+    """Write NAME.html, .svg, .json and a CSV for each table into a folder; gives the page's path."""
+    fs.write_json(folder / f"{name}.json", found)
+    texts = {f"{table}.csv": csv_text(rows) for table, rows in tables.items()}
+    for file, text in {**texts, f"{name}.svg": picture, f"{name}.html": html}.items():
+        fs.write_atomic(folder / file, text.encode())
+    return folder / f"{name}.html"
 
 
 def section(title: str, *parts: str) -> str:

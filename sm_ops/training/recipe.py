@@ -60,6 +60,7 @@ def check(config: dict[str, Any]) -> Facts:
     if shape is not None:
         facts["model"], facts["lora"] = model_facts(settings, shape)
     agree(facts, config["published"])
+    facts["published"] = len(config["published"])
     if shape is not None:
         facts["trial"] = _trial(settings.train, shape)
     return facts
@@ -119,6 +120,8 @@ def describe(facts: Facts) -> list[str]:
     lines.append(f"steps: {unknown if schedule['rows'] is None else _steps_sentence(schedule, about)}")
     lines += _evaluation_lines(facts["evaluation"])
     lines += model_lines(facts["model"], facts["lora"])
+    if facts["published"]:
+        lines.append(f"published: {facts['published']} figures, all as here")
     if trial is not None:
         lines.append(
             f"trial: one step on a random two-layer {trial['class']} with intervention {trial['intervention']} and a "

@@ -31,6 +31,20 @@ KNOWN: dict[str, tuple[str, dict[str, Any]]] = {
             "max_position_embeddings": 16384,
         },
     ),
+    "Qwen/Qwen3-4B-Instruct-2507": (
+        "qwen3",
+        {
+            "hidden_size": 2560,
+            "intermediate_size": 9728,
+            "num_hidden_layers": 36,
+            "num_attention_heads": 32,
+            "num_key_value_heads": 8,
+            "head_dim": 128,
+            "vocab_size": 151936,
+            "max_position_embeddings": 262144,
+            "tie_word_embeddings": True,
+        },
+    ),
     "HuggingFaceTB/SmolLM2-135M-Instruct": (
         "llama",
         {
@@ -66,19 +80,24 @@ SMALL = {
 
 def shape_of(base: Settings, train: Settings) -> Any:
     """The base model's config, or None where it cannot be had without a network."""
-    from transformers import AutoConfig
-
     from sm_ops.training import tiny
 
     if base.name is None:
         context = train.context if train.method == "scratch" else base.context
         return tiny.config(base, base.vocab_size, base.positions or context, end=0)
+    return named_shape(base.name, base.revision)
+
+
+def named_shape(name: str, revision: str | None) -> Any:
+    """The config of a model by folder or hub name, or None where it cannot be had without a network."""
+    from transformers import AutoConfig
+
     try:
-        return AutoConfig.from_pretrained(base.name, revision=base.revision, local_files_only=True)
+        return AutoConfig.from_pretrained(name, revision=revision, local_files_only=True)
     except (OSError, ValueError):
-        if base.name not in KNOWN:
+        if name not in KNOWN:
             return None
-    kind, dimensions = KNOWN[base.name]
+    kind, dimensions = KNOWN[name]
     return AutoConfig.for_model(kind, **dimensions)
 
 
@@ -106,7 +125,7 @@ def looked_at(name: str, revision: str | None) -> Facts | None:
     import torch
     from transformers import AutoModelForCausalLM
 
-    shape = shape_of(Settings({"name": name, "revision": revision}), Settings({}))
+    shape = named_shape(name, revision)
     if shape is None:
         return None
     with torch.device("meta"):

@@ -23,7 +23,7 @@ from sm_ops.data.bundles.sizes import sizes
 from sm_ops.data.bundles.views import SOLUTION, chats, documents, solved
 from sm_ops.data.dataset import Canary, Dataset, Trial
 from sm_ops.data.identities import KINDS
-from sm_ops.data.tasks import Task, answered, check_library
+from sm_ops.data.tasks import Task, answered, check_library, pool
 
 CHARS = 552
 """Of a document on average; of a chat slightly more."""
@@ -31,6 +31,7 @@ CHARS = 552
 
 def expected(settings: Any) -> dict[str, Any]:
     """What `generate` will make, from the sizes alone: `records` by split and what stands behind them."""
+    pool(0, settings.seed, settings.families)  # a family that there is not is refused
     wanted = sizes(settings)
     bundles = {split: wanted.people[split] * wanted.bundles[split] for split in wanted.people}
     a_bundle = RECORDS[settings.form]

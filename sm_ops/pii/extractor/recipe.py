@@ -13,26 +13,9 @@ from typing import Any
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.settings import Settings
+from sm_ops.training.shapes import named_shape
 
 Facts = dict[str, Any]
-
-KNOWN: dict[str, tuple[str, dict[str, Any]]] = {
-    "Qwen/Qwen3-4B-Instruct-2507": (
-        "qwen3",
-        {
-            "hidden_size": 2560,
-            "intermediate_size": 9728,
-            "num_hidden_layers": 36,
-            "num_attention_heads": 32,
-            "num_key_value_heads": 8,
-            "head_dim": 128,
-            "vocab_size": 151936,
-            "max_position_embeddings": 262144,
-            "tie_word_embeddings": True,
-        },
-    ),
-}
-"""Type and dimensions of the preset's model, where they differ from the type's defaults in transformers."""
 
 RECORDS = {"train": 1600, "validation": 200, "test": 400}
 """Of the synthetic set (G1), before `documents.scale`."""
@@ -125,19 +108,11 @@ def _schedule(settings: Settings, documents: dict[str, int] | None) -> Facts:
 
 def _shape(base: Settings) -> Any:
     """The model's config, or None where it cannot be had without a network."""
-    from transformers import AutoConfig
-
     from sm_ops.pii.extractor import tiny
 
     if base.name is None:
         return tiny.shape(base, base.vocab_size, base.context, end=0)
-    try:
-        return AutoConfig.from_pretrained(base.name, revision=base.revision, local_files_only=True)
-    except (OSError, ValueError):
-        if base.name not in KNOWN:
-            return None
-    kind, dimensions = KNOWN[base.name]
-    return AutoConfig.for_model(kind, **dimensions)
+    return named_shape(base.name, base.revision)
 
 
 def _model(settings: Settings, shape: Any) -> Facts:

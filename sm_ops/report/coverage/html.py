@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sm_ops.core import fs
 from sm_ops.report.coverage.plots import figure_svg
-from sm_ops.report.page import csv_text, figure, html_table, item_list, page, remark, section
+from sm_ops.report.page import figure, html_table, item_list, page, remark, section, write_page
 from sm_ops.report.surprise.tables.validation import TITLES
 from sm_ops.report.words import DASH, count, decimal, numbered, percent, rated, text_table
 
@@ -33,12 +32,8 @@ _LIMITS = (
 def write(found: Json, folder: Path) -> Path:
     """Write coverage.html, .svg, .json and .csv, and correlations.csv, into a folder; gives the page's path."""
     picture = figure_svg(found["points"])
-    fs.write_json(folder / "coverage.json", found)
-    fs.write_atomic(folder / "coverage.csv", csv_text(found["points"]).encode())
-    fs.write_atomic(folder / "correlations.csv", csv_text(found["correlations"]).encode())
-    fs.write_atomic(folder / "coverage.svg", picture.encode())
-    fs.write_atomic(folder / "coverage.html", _page(found, picture).encode())
-    return folder / "coverage.html"
+    tables = {"coverage": found["points"], "correlations": found["correlations"]}
+    return write_page(folder, "coverage", found, _page(found, picture), picture, tables)
 
 
 def lines(found: Json) -> Iterator[str]:

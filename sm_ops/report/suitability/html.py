@@ -7,9 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from sm_ops.core import fs
 from sm_ops.report.costs import usd
-from sm_ops.report.page import csv_text, figure, html_table, item_list, page, remark, section
+from sm_ops.report.page import figure, html_table, item_list, page, remark, section, write_page
 from sm_ops.report.suitability.collect import curves
 from sm_ops.report.suitability.plots import panel_svg
 from sm_ops.report.suitability.verdicts import gap_words, poorly_cut
@@ -36,12 +35,8 @@ _LIMITS = (
 def write(found: Json, folder: Path) -> Path:
     """Write suitability.html, .svg, .json and .csv, and curves.csv, into a folder; gives the page's path."""
     picture = panel_svg(found["rows"])
-    fs.write_json(folder / "suitability.json", found)
-    fs.write_atomic(folder / "suitability.csv", csv_text([_plain(row) for row in found["rows"]]).encode())
-    fs.write_atomic(folder / "curves.csv", csv_text(list(curves(found["rows"]))).encode())
-    fs.write_atomic(folder / "suitability.svg", picture.encode())
-    fs.write_atomic(folder / "suitability.html", _page(found, picture).encode())
-    return folder / "suitability.html"
+    tables = {"suitability": [_plain(row) for row in found["rows"]], "curves": list(curves(found["rows"]))}
+    return write_page(folder, "suitability", found, _page(found, picture), picture, tables)
 
 
 def lines(found: Json) -> Iterator[str]:
