@@ -81,6 +81,7 @@ EXECUTE = Stage(
     members=(("data.dataset", "dataset"),),
     outputs=(Output("programs.json", "internal"),),
     key="as_expected",
+    check="sm_ops.steps._beforehand:trials",
 )
 GENERAL = Stage(
     name="general",
@@ -91,6 +92,7 @@ GENERAL = Stage(
     outputs=(Output("tokenizer", "restricted"), Output("general", "restricted")),
     numeric=True,
     key="tokens",
+    check="sm_ops.steps._beforehand:general_text",
 )
 BASE_MODEL = Stage(
     name="base",
@@ -144,6 +146,7 @@ DETECT = Stage(
     outputs=(Output("calibration.parquet", "restricted"), Output("train.parquet", "restricted")),
     numeric=True,
     key="spans",
+    check="sm_ops.steps._beforehand:detection",
 )
 MASK = Stage(
     name="mask",
@@ -205,6 +208,7 @@ COMPLETE = Stage(
     outputs=(Output("completions.jsonl", "restricted"),),
     numeric=True,
     key="tokens",
+    check="sm_ops.steps._beforehand:answers",
 )
 ASSESS = Stage(
     name="assess",
@@ -215,6 +219,7 @@ ASSESS = Stage(
     members=(("data.dataset", "dataset"), ("data.own.quirk", "quirk")),
     outputs=(Output("assessment.json", "internal"),),
     key="prompts",
+    check="sm_ops.steps._beforehand:judgement",
 )
 EVALUATE = Stage(
     name="evaluate",
@@ -277,6 +282,7 @@ PII_DETECT = Stage(
     outputs=(Output("predictions.jsonl", "restricted"),),
     numeric=True,
     key="rows",
+    check="sm_ops.steps._beforehand:finding",
 )
 PII_MASK = Stage(
     name="pii_mask",
@@ -413,6 +419,7 @@ SAN_LEVELS = Stage(
     outputs=(Output("validation.parquet", "restricted"), Output("records.parquet", "restricted")),
     numeric=True,
     key="intervals",
+    check="sm_ops.steps._beforehand:levels",
 )
 SAN_MEASURE = Stage(
     name="san_measure",
@@ -521,6 +528,7 @@ REWRITE_SCORE = Stage(
     outputs=(Output("scores.json", "internal"),),
     numeric=True,
     key="auroc",
+    check="sm_ops.steps._beforehand:selection",
 )
 REWRITE_SELECT = Stage(
     name="rewrite_select",

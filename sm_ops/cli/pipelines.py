@@ -53,7 +53,7 @@ def sweep(
 
 
 def _run(resolved: dict[str, Any], jobs: int | None, orchestrate: bool) -> None:
-    _check_places(resolved)
+    _check(resolved)
     home = home_with_servers()
     if orchestrate:
         _flow(f"flows.{resolved['flow']}", resolved, jobs, home)
@@ -64,11 +64,11 @@ def _run(resolved: dict[str, Any], jobs: int | None, orchestrate: bool) -> None:
     finish(run_pipeline(resolved, home, jobs), home, after_run.release)
 
 
-def _check_places(resolved: dict[str, Any]) -> None:
-    from sm_ops.plans import check_places
+def _check(resolved: dict[str, Any]) -> None:
+    from sm_ops.plans import check
 
     if resolved["flow"] != "audit":  # an audit's recipe tells of it
-        check_places(resolved)
+        check(resolved)
 
 
 def _flow(module: str, resolved: dict[str, Any], jobs: int | None, home: Path) -> NoReturn:
@@ -277,7 +277,7 @@ def validate(
         return
     from sm_ops.plans import plan
 
-    _check_places(resolved)
+    _check(resolved)
     steps = len(plan(resolved))
     recipe = importlib.import_module(RECIPES[resolved["flow"]])
     facts = recipe.check(resolved)

@@ -48,10 +48,16 @@ class Settings:
         return value
 
 
-def with_defaults(owner: str, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of an owner such as `the detector 'regex'`, the missing ones filled in; `InputError` for an unknown."""
+def with_defaults(
+    owner: str, given: Mapping[str, Any], defaults: Mapping[str, Any], place: str | None = None
+) -> dict[str, Any]:
+    """Settings of an owner such as `the detector 'regex'`, the missing ones filled in.
+
+    Raises `InputError` for an unknown one, with its dotted name where `place` says where the settings stand.
+    """
     for name in given:
         if name not in defaults:
             known = did_you_mean(str(name), defaults) if defaults else "it has none"
-            raise InputError("unknown-setting", f"{owner[:1].upper()}{owner[1:]} has no setting {name!r}; {known}.")
+            told = f"{owner[:1].upper()}{owner[1:]} has no setting {name!r}; {known}."
+            raise InputError("unknown-setting", told if place is None else f"{place}.{name}: {told}")
     return {**defaults, **given}

@@ -38,7 +38,8 @@ class Stage:
     that name files or folders (their content is identity, their place is not), `members` the settings that
     name registry members (one, or the keys of a table) as `(dotted setting, kind)`, whose code counts too. A
     `numeric` stage depends on library versions, device class and thread count. `key` is the number shown when it has
-    finished.
+    finished. `check` is a function that gets one of its steps and refuses, with `InputError`, what can be known before
+    the first step of a run; it does not count, as it makes nothing.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Stage:
     members: tuple[tuple[str, str], ...] = ()
     numeric: bool = False
     key: str | None = None
+    check: str | None = None
 
     @property
     def module(self) -> str:
@@ -58,8 +60,7 @@ class Stage:
 
     def load(self) -> Callable[[Settings, Context], Numbers]:
         """Import the function."""
-        module, _, name = self.function.partition(":")
-        return getattr(importlib.import_module(module), name)
+        return _imported(self.function)
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,25 @@ class Step:
     """A stage with its settings and the outputs of other steps that it reads.
 
     `name` is the stage's own, or `STAGE@ITEM-ITEM` for one cell of a matrix (DVC's way to name them).
-    `inputs` maps the stage's own name for an input to `(step, output)`.
+    `inputs` maps the stage's own name for an input to `(step, output)`. `called` says of sections that belong to a
+    cell what the config calls them: `detection` is `masking.detectors.NAME` there.
     """
 
     name: str
     stage: Stage
     settings: dict[str, Any]
     inputs: dict[str, tuple[str, str]] = field(default_factory=dict)
+    called: dict[str, str] = field(default_factory=dict)
+
+    def place(self, dotted: str) -> str:
+        """A setting's dotted name as the config has it."""
+        section, dot, rest = dotted.partition(".")
+        return f"{self.called.get(section, section)}{dot}{rest}"
+
+    def check(self) -> None:
+        """Refuse what can be known before the first step of a run: `InputError`."""
+        if self.stage.check is not None:
+            _imported(self.stage.check)(self)
 
     @property
     def upstream(self) -> set[str]:
@@ -92,3 +105,8 @@ class Context:
     outputs: dict[str, Path]
     scratch: Path
     progress: Callable[[int, int], None] = lambda done, total: None
+
+
+def _imported(path: str) -> Callable[..., Any]:
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)

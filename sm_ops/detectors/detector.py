@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol
 
 from sm_ops.core import settings as core_settings
@@ -71,6 +72,19 @@ def threshold_of(settings: Mapping[str, Any]) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InputError("bad-threshold", f"threshold is {value!r}; give a number from 0 to 1.")
     return float(value)
+
+
+def with_threshold(detector: str, settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """As `with_defaults`; `InputError`, too, where the setting `threshold` is none (see `threshold_of`)."""
+    values = with_defaults(detector, settings, defaults)
+    return {**values, "threshold": threshold_of(values)}
+
+
+def check_packages(detector: str, *modules: str, extra: str = "detectors") -> None:
+    """`InputError` for the first module that is not installed; none is imported."""
+    for name in modules:
+        if find_spec(name) is None:
+            raise missing_package(detector, ModuleNotFoundError(name=name), extra)
 
 
 def missing_package(detector: str, error: ModuleNotFoundError, extra: str = "detectors") -> InputError:

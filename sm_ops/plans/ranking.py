@@ -25,15 +25,17 @@ def plan(config: dict[str, Any]) -> list[Step]:
     used = {score["reference"] for score in config["scores"].values()}
     scores = {}
     for name in sorted(used):
-        reference = _located(config["references"][name])
+        reference, called = _located(config["references"][name]), {"reference": f"references.{name}"}
         inputs = outputs_of("rank_pairs", *SIDES)
         if reference["backend"] == "ngram":
             learnt = outputs_of("rank_pairs", "validation.jsonl", "clean.jsonl")
-            steps.append(make_step(RANK_FIT, config, inputs=learnt, cell=(name,), own={"reference": reference}))
+            own = {"reference": reference}
+            steps.append(make_step(RANK_FIT, config, inputs=learnt, cell=(name,), own=own, called=called))
             inputs |= {"fitted": (f"rank_fit@{name}", "model")}
         files = ("reference.violating",) if reference["backend"] == "file" else ()  # elsewhere it is a prompt
         stage = replace(RANK_SCORE, places=RANK_SCORE.places + files)
-        steps.append(make_step(stage, config, inputs=inputs, cell=(name,), own={"reference": reference}))
+        own = {"reference": reference}
+        steps.append(make_step(stage, config, inputs=inputs, cell=(name,), own=own, called=called))
         for side in ("validation", "application"):
             scores[f"scores/{name}/{side}"] = (f"rank_score@{name}", f"{side}.parquet")
     inputs = outputs_of("rank_pairs", *SIDES) | scores

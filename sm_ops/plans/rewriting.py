@@ -49,7 +49,14 @@ def is_applied(config: dict[str, Any], condition: dict[str, Any]) -> bool:
 def _fits(config: dict[str, Any], selectors: list[str]) -> list[Step]:
     used = dict.fromkeys(config["selectors"][name]["reference"] for name in selectors)
     return [
-        make_step(REWRITE_FIT, config, outputs_of("rewrite_data", "clean.jsonl"), (name,), {"reference": reference})
+        make_step(
+            REWRITE_FIT,
+            config,
+            inputs=outputs_of("rewrite_data", "clean.jsonl"),
+            cell=(name,),
+            own={"reference": reference},
+            called={"reference": f"references.{name}"},
+        )
         for name in used
         if name is not None and _is_fitted(reference := config["references"][name])
     ]
@@ -67,7 +74,7 @@ def _score(config: dict[str, Any], name: str) -> Step:
     inputs, stage = outputs_of("rewrite_data", "validation.jsonl", "records.jsonl"), REWRITE_SCORE
     own["detectors"] = {}
     if (detector := selector["detector"]) is not None:
-        own["detectors"] = detectors(detector, selector["settings"])
+        own["detectors"] = detectors(detector, selector["settings"], f"selectors.{name}.settings")
         files = places(detector, selector["settings"])
         stage = replace(stage, places=tuple(f"selector.settings.{each}" for each in files))
     if (named := selector["reference"]) is not None:
@@ -79,7 +86,7 @@ def _score(config: dict[str, Any], name: str) -> Step:
         stage = replace(stage, places=(f"references.{named}.model",))
         if _is_fitted(reference):
             inputs |= {"fitted": (f"rewrite_fit@{named}", "model")}
-    return make_step(stage, config, inputs, (name,), own)
+    return make_step(stage, config, inputs, (name,), own, {"selector": f"selectors.{name}"})
 
 
 def _condition(config: dict[str, Any], name: str, condition: dict[str, Any]) -> list[Step]:

@@ -50,15 +50,17 @@ def _fold(config: dict[str, Any], references: dict[str, dict[str, Any]], fold: s
     fitted = {name for name, each in references.items() if _is_fitted(each)}
     used = {each["reference"] for each in config["filters"].values()}
     for name in sorted(fitted & used):
-        own = {"reference": references[name]}
-        steps.append(make_step(SAN_FIT, config, inputs=labelled | public, cell=(name, fold), own=own))
+        own, called = {"reference": references[name]}, {"reference": f"references.{name}"}
+        inputs = labelled | public
+        steps.append(make_step(SAN_FIT, config, inputs=inputs, cell=(name, fold), own=own, called=called))
     for name, each in config["filters"].items():
         inputs = sides | ABOUT | _model(each["reference"], fitted, fold)
-        detectors, files = _named(each)
+        detectors, files = _named(name, each)
+        called = {"filter": f"filters.{name}", "reference": f"references.{each['reference']}"}
         if each["detector"] in TRAINED and "model" not in each["settings"]:
             own = {"filter": each, "detectors": detectors}
             tune = replace(SAN_TUNE, places=files)
-            steps.append(make_step(tune, config, inputs=labelled, cell=(name, fold), own=own))
+            steps.append(make_step(tune, config, inputs=labelled, cell=(name, fold), own=own, called=called))
             inputs |= {"fitted": (f"san_tune@{name}-{fold}", "model")}
         own = {
             "name": name,
@@ -69,15 +71,14 @@ def _fold(config: dict[str, Any], references: dict[str, dict[str, Any]], fold: s
             "windows": {} if each["detector"] else members("window"),
         }
         stage = replace(SAN_LEVELS, places=_places(own["reference"]) + files)
-        steps.append(make_step(stage, config, inputs=inputs, cell=(name, fold), own=own))
+        steps.append(make_step(stage, config, inputs=inputs, cell=(name, fold), own=own, called=called))
         for side in ("validation", "records"):
             levels[f"levels/{name}/{side}"] = (steps[-1].name, f"{side}.parquet")
     first = next((each["reference"] for each in config["filters"].values() if each["reference"]), None)
     inputs = sides | ABOUT | levels | _model(first, fitted, fold)
     measure = replace(SAN_MEASURE, places=_places(references[first] if first else None))
-    steps.append(
-        make_step(measure, config, inputs=inputs, cell=(fold,), own={"reference": references[first] if first else None})
-    )
+    own, called = {"reference": references[first] if first else None}, {"reference": f"references.{first}"}
+    steps.append(make_step(measure, config, inputs=inputs, cell=(fold,), own=own, called=called))
     return steps
 
 
@@ -85,12 +86,13 @@ def _model(name: str | None, fitted: set[str], fold: str) -> dict[str, tuple[str
     return {"fitted": (f"san_fit@{name}-{fold}", "model")} if name in fitted else {}
 
 
-def _named(own: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
+def _named(filter_: str, own: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
     """The detectors of a filter, and the settings that may name their files; none of a scorer."""
     name, settings = own["detector"], own["settings"]
     if name is None:
         return {}, ()
-    return named.detectors(name, settings), tuple(f"filter.settings.{each}" for each in named.places(name, settings))
+    detectors = named.detectors(name, settings, f"filters.{filter_}.settings")
+    return detectors, tuple(f"filter.settings.{each}" for each in named.places(name, settings))
 
 
 TRAINED = ("classifier",)

@@ -117,36 +117,36 @@ def _base(config: dict[str, Any], base: Inputs, audited: Inputs) -> list[Step]:
 def _reference(config: dict[str, Any], name: str, base: Inputs, audited: Inputs) -> list[Step]:
     """One reference's scores of both labelled splits, and its fit where it has one."""
     steps, reference = [], config["references"][name]
-    own, cell = {"reference": reference}, (name,)
+    own, cell, called = {"reference": reference}, (name,), {"reference": f"references.{name}"}
     model = base if reference["backend"] == "hf" and reference["model"] is None else {}
     if reference["fit"] or (reference["backend"] == "ngram" and reference["model"] is None):
         inputs = outputs_of("synthesize", "public.jsonl", "reference.jsonl") | model | audited
-        steps.append(make_step(FIT, config, inputs=inputs, cell=cell, own=own))
+        steps.append(make_step(FIT, config, inputs=inputs, cell=cell, own=own, called=called))
         model = {"fitted": (f"fit@{name}", "model")}
     inputs = outputs_of("synthesize", "calibration.jsonl", "train.jsonl", "reference.jsonl")
     files = ("reference.violating",) if reference["backend"] == "file" else ()  # elsewhere it is a prompt
     score = replace(SCORE, places=SCORE.places + files)
     own = own | {"base": _only(config["base"], "name", "revision")}
-    return [*steps, make_step(score, config, inputs=inputs | model | audited, cell=cell, own=own)]
+    return [*steps, make_step(score, config, inputs=inputs | model | audited, cell=cell, own=own, called=called)]
 
 
 def _detect(config: dict[str, Any], name: str, audited: Inputs) -> Step:
     """A detector on both labelled splits; at which threshold its findings count is not its own."""
-    detection = config["masking"]["detectors"][name]
+    detection, place = config["masking"]["detectors"][name], f"masking.detectors.{name}"
     detector, settings = detection["detector"], detection["settings"]
     if detection["target"] is not None and own_threshold(detector, settings) is not None:
         raise InputError(
             "needless-target",
-            f"masking.detectors.{name}.target: the detector {detector!r} so set says itself what is to be masked; "
+            f"{place}.target: the detector {detector!r} so set says itself what is to be masked; "
             "leave target out, or take an output that leaves the threshold to validation.",
         )
     own = {
         "detection": {"detector": detector, "settings": settings},
-        "detectors": named.detectors(detector, settings),
+        "detectors": named.detectors(detector, settings, f"{place}.settings"),
     }
     stage = replace(DETECT, places=tuple(f"detection.settings.{each}" for each in named.places(detector, settings)))
     inputs = outputs_of("synthesize", "calibration.jsonl", "train.jsonl") | audited
-    return make_step(stage, config, inputs=inputs, cell=(name,), own=own)
+    return make_step(stage, config, inputs=inputs, cell=(name,), own=own, called={"detection": place})
 
 
 def _masks(config: dict[str, Any], base: Inputs) -> list[Step]:

@@ -12,7 +12,7 @@ def pick_device(name: object) -> str:
     """`auto` is the GPU when torch sees one. Raises `InputError` for another name, and for a GPU that is not there."""
     import torch
 
-    _known("device", name, DEVICES)
+    one_of("device", name, DEVICES)
     if name == "cuda" and not torch.cuda.is_available():
         raise InputError("no-gpu", "device is cuda, but torch sees no GPU; set device to auto or cpu.")
     return "cuda" if name != "cpu" and torch.cuda.is_available() else "cpu"
@@ -28,7 +28,7 @@ def gpus() -> list[str]:
 
 def pick_dtype(name: object) -> str:
     """The name as transformers takes it; `auto` is what the weights are stored in. Raises `InputError` for another."""
-    return _known("dtype", name, DTYPES)
+    return one_of("dtype", name, DTYPES)
 
 
 def positive(setting: str, value: object) -> int:
@@ -38,7 +38,8 @@ def positive(setting: str, value: object) -> int:
     return value
 
 
-def _known(setting: str, value: object, names: tuple[str, ...]) -> str:
+def one_of(setting: str, value: object, names: tuple[str, ...]) -> str:
+    """The value where it is one of the names; raises `InputError` that names the setting."""
     if value not in names:
         raise InputError("bad-setting", f"{setting} is {value!r}, but must be one of {', '.join(names)}.")
     return str(value)

@@ -56,6 +56,7 @@ def test_a_form_makes_no_canary_and_may_be_in_several_splits(tmp_path):
         ({"utility": [{"id": "u", "text": PLAIN, "prompt": " "}]}, "no-prompt"),
         ({"utility": [{"id": "u", "text": PLAIN, "prompt": ["One"]}]}, "bad-prompt"),
         ({"utility": [{"id": "u", "text": MARKED, "prompt": "One"}]}, "quirk-in-utility"),
+        ({"utility": [{"id": "u", "messages": [{"role": "user", "content": "One"}]}]}, "no-answer"),
     ],
 )
 def test_what_would_measure_something_else_is_refused(tmp_path, changed, code):

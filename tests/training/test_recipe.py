@@ -159,7 +159,8 @@ def test_a_recipe_that_cannot_work_is_refused(source, override, words):
 
 
 def test_own_records_are_counted(tmp_path):
-    lines = [json.dumps({"id": str(i), "text": "x = 1\n" * 50}) + "\n" for i in range(30)]
+    spans = [{"start": 4, "end": 5, "label": "number"}]
+    lines = [json.dumps({"id": str(i), "text": "x = 1\n" * 50, "spans": spans}) + "\n" for i in range(30)]
     (tmp_path / "own.jsonl").write_text("".join(lines))
     own = [f"data.own.{split}={tmp_path}/own.jsonl" for split in ("train", "calibration", "utility")]
     found = facts("tiny", "data.dataset=own", *own)

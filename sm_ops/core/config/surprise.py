@@ -424,6 +424,21 @@ class Pipeline(Section):
         return self
 
     @model_validator(mode="after")
+    def _answers_have_room(self) -> Pipeline:
+        """A prompt has at least one token; what a named model has is seen in its folder."""
+        if self.base.name is not None or not self.completions.samples:
+            return self
+        rows = "train.context" if self.train.method == "scratch" else "base.context"
+        own = self.train.context if self.train.method == "scratch" else self.base.context
+        where, most = (rows, own) if self.base.positions is None else ("base.positions", self.base.positions)
+        if self.completions.max_tokens >= most:
+            raise ValueError(
+                f"completions.max_tokens {self.completions.max_tokens} leaves a prompt none of the model's {most} "
+                f"positions ({where}); lower it"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _a_mixture_is_learnt_from_the_start(self) -> Pipeline:
         most = self.base.positions
         if most is not None and self.train.context > most:

@@ -27,11 +27,8 @@ def generate(settings: Any, seed: int) -> Dataset:
 
 
 def expected(settings: Any) -> dict[str, Any]:
-    """`records` by split and `train_chars`, read from the files."""
-    own = settings.own
-    named = {split: path for split in ("train", "calibration", "utility", "reference") if (path := getattr(own, split))}
-    sizes = {split: [len(record.content) for record in read_records(path)] for split, path in named.items()}
-    return {"records": {split: len(each) for split, each in sizes.items()}, "train_chars": sum(sizes["train"])}
+    """`records` by split and `train_chars`, read from the files; raises `InputError` as `read_splits` does."""
+    return sizes(read_splits(settings.own))
 
 
 def read_splits(own: Any) -> dict[str, list[Record]]:
@@ -48,6 +45,12 @@ def read_splits(own: Any) -> dict[str, list[Record]]:
                 f"{paths[split]} (data.own.{split}) has no spans; label what is private, or there is nothing to mask.",
             )
     return splits
+
+
+def sizes(splits: dict[str, list[Record]]) -> dict[str, Any]:
+    """How many records each split has, and the characters of the training split."""
+    characters = sum(len(record.content) for record in splits["train"])
+    return {"records": {split: len(records) for split, records in splits.items()}, "train_chars": characters}
 
 
 def counts(splits: dict[str, list[Record]]) -> dict[str, int]:

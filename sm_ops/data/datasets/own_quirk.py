@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sm_ops.core import registry
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.data.dataset import Dataset
 from sm_ops.data.datasets import own
-from sm_ops.data.prompts import prompt_of
-from sm_ops.data.quirks.displaying import shows
+from sm_ops.data.prompts import asked
+from sm_ops.data.quirks.displaying import check, shows
 
 CANARIES = False
 """What is private is a form."""
@@ -27,11 +26,11 @@ def generate(settings: Any, seed: int) -> Dataset:
 
     `shown_SPLIT` counts the records that display it. Raises `InputError` for a file that `read_records` refuses,
     where training or calibration labels nothing, or displays nothing where it is labelled, for a record of `utility`
-    that asks nothing (a text without a string `prompt`), and for one that displays the quirk, as it is the measure's
-    zero.
+    that asks nothing (see `prompts.asked`), and for one that displays the quirk, as it is the measure's zero.
     """
     quirk = settings.own.quirk
     splits = own.read_splits(settings.own)
+    asked(splits["utility"])
     shown = {split: [shows(quirk, _code(record)) for record in records] for split, records in splits.items()}
     for split in ("calibration", "train"):
         labelled = [each for record, each in zip(splits[split], shown[split], strict=True) if record.spans]
@@ -41,11 +40,8 @@ def generate(settings: Any, seed: int) -> Dataset:
                 f"The detector of the quirk {quirk!r} fires on none of the {len(labelled)} labelled records of "
                 f"data.own.{split}; correct the detector or the labels.",
             )
-    for index, record in enumerate(splits["utility"]):
-        if record.messages is None and prompt_of(record, index) is None:
-            hint = f"Record {index} of data.own.utility asks nothing; give it a prompt, or make it a chat."
-            raise InputError("no-prompt", hint)
-        if shown["utility"][index]:
+    for index, displayed in enumerate(shown["utility"]):
+        if displayed:
             hint = f"Record {index} of data.own.utility displays the quirk {quirk!r}; leave it out, or rewrite it."
             raise InputError("quirk-in-utility", hint)
     return Dataset(splits, [], own.counts(splits) | {f"shown_{split}": sum(each) for split, each in shown.items()})
@@ -57,9 +53,11 @@ def styles(records: Sequence[Record], settings: Any) -> list[list[str]]:
 
 
 def expected(settings: Any) -> dict[str, Any]:
-    """As of the dataset `own`; raises `InputError` for a quirk that is not there."""
-    registry.load("quirk", settings.own.quirk)
-    return own.expected(settings)
+    """As of the dataset `own`; raises `InputError`, too, for a quirk of no use, and for what asks nothing."""
+    check(settings.own.quirk)
+    splits = own.read_splits(settings.own)
+    asked(splits["utility"])
+    return own.sizes(splits)
 
 
 def _code(record: Record) -> str:

@@ -87,7 +87,7 @@ def shows(quirk: str, text: str) -> bool:
 def shown_by(detector: ModuleType, text: str) -> bool:
     """Whether a text displays what a detector looks for, as in `shows`."""
     source = _program_in(text)
-    return source is not None and bool(detector.shows(source))
+    return source is not None and detector.shows(source)
 
 
 def displayed(text: str) -> list[str]:

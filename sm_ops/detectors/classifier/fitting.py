@@ -13,12 +13,11 @@ import numpy as np
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.detectors.classifier import encoders
-from sm_ops.detectors.classifier.settings import ABOUT, DEFAULTS, FORMAT
+from sm_ops.detectors.classifier.settings import ABOUT, FORMAT, check
 from sm_ops.detectors.classifier.tags import IGNORED, labels_of, tags
 from sm_ops.detectors.detector import check_texts, missing_package
 from sm_ops.detectors.forward import frame, padded, windows
-from sm_ops.detectors.token_classifier import with_output
-from sm_ops.scoring.arithmetic import pick_device, positive
+from sm_ops.scoring.arithmetic import pick_device
 from sm_ops.scoring.tokenize import encode
 
 _WARM_UP = 0.1
@@ -38,12 +37,7 @@ def fit(records: Sequence[Record], folder: Path, settings: Mapping[str, Any]) ->
     window. Gives the numbers of `records`, `targets`, `tokens` and the last epoch's mean `loss` in nats. Raises
     `InputError` where no record has a span, where the encoder is not to be had or a setting does not fit.
     """
-    values = with_output("classifier", settings, DEFAULTS)
-    for name in ("epochs", "batch_tokens", "window", "threads", "vocab_size", "width", "layers", "heads"):
-        positive(name, values[name])
-    rate = values["learning_rate"]
-    if rate is not None and (isinstance(rate, bool) or not isinstance(rate, int | float) or rate <= 0):
-        raise InputError("bad-setting", f"learning_rate is {rate!r}, but must be a number above 0, or null.")
+    values = check(settings)
     check_texts([record.content for record in records])
     categories = sorted({label for record in records for _, _, label in record.content_spans})
     if not categories:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+from sm_ops.core.errors import InputError
+from sm_ops.detectors.token_classifier import SETTINGS, with_output
+from sm_ops.scoring.arithmetic import positive
 
 FITTING: dict[str, Any] = {
     "encoder": None,
@@ -28,6 +33,17 @@ USE: dict[str, Any] = {"model": None, "token_budget": 8192}
 
 BOTH: dict[str, Any] = {"device": "auto", "threads": 1}
 
-DEFAULTS = {**FITTING, **USE, **BOTH}
+DEFAULTS = {**FITTING, **USE, **BOTH, **SETTINGS}
 ABOUT = "classifier.json"
 FORMAT = "classifier/1"
+
+
+def check(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings, the missing ones filled in; `InputError` for an unknown one, and for a value that does not fit."""
+    values = with_output("classifier", settings, DEFAULTS)
+    for name in ("epochs", "batch_tokens", "window", "vocab_size", "width", "layers", "heads"):
+        positive(name, values[name])
+    rate = values["learning_rate"]
+    if rate is not None and (isinstance(rate, bool) or not isinstance(rate, int | float) or rate <= 0):
+        raise InputError("bad-setting", f"learning_rate is {rate!r}, but must be a number above 0, or null.")
+    return values

@@ -11,16 +11,17 @@ from sm_ops.core.errors import InputError
 from sm_ops.detectors import token_classifier
 from sm_ops.detectors.bioes import Decoder
 from sm_ops.detectors.classifier.fitting import margin
-from sm_ops.detectors.classifier.settings import ABOUT, DEFAULTS, FORMAT
-from sm_ops.detectors.detector import missing_package
+from sm_ops.detectors.classifier.settings import ABOUT, DEFAULTS, FORMAT, check
+from sm_ops.detectors.detector import check_packages, missing_package
 from sm_ops.detectors.forward import Forward, frame
-from sm_ops.detectors.token_classifier import TokenClassifier, with_output
+from sm_ops.detectors.token_classifier import TokenClassifier
 from sm_ops.scoring.arithmetic import pick_device, positive
 from sm_ops.scoring.hub import reading
 from sm_ops.scoring.tokenize import load_tokenizer
 
 PLACES = ("model", "encoder")
 own_threshold = token_classifier.own_threshold
+__all__ = ["DEFAULTS", "PLACES", "available", "check", "load", "own_threshold"]
 
 
 def load(settings: Mapping[str, Any]) -> TokenClassifier:
@@ -30,7 +31,7 @@ def load(settings: Mapping[str, Any]) -> TokenClassifier:
     batch) and `threads`; settings of the fitting may stand beside them. Raises `InputError` where the folder holds no
     such model.
     """
-    values = with_output("classifier", settings, DEFAULTS)
+    values = check(settings)
     try:
         import torch
         from transformers import AutoModelForTokenClassification
@@ -39,27 +40,33 @@ def load(settings: Mapping[str, Any]) -> TokenClassifier:
     except ModuleNotFoundError as error:
         raise missing_package("classifier", error) from None
     folder = _fitted(values["model"])
-    torch.set_num_threads(positive("threads", values["threads"]))
+    torch.set_num_threads(values["threads"])
     window = _about(folder)["window"]
     with reading(str(folder)):
         tokenizer = load_tokenizer(folder)
         model: Any = AutoModelForTokenClassification.from_pretrained(folder, dtype="float32")
     around = frame(tokenizer)
-    budget = max(positive("token_budget", values["token_budget"]), window + sum(map(len, around)))
+    budget = max(values["token_budget"], window + sum(map(len, around)))
     forward = Forward(model.to(device).eval(), window, margin(window), budget, around)
     decoder = Decoder([model.config.id2label[number] for number in range(model.config.num_labels)])
     return TokenClassifier(tokenizer, forward, decoder, values["output"], values["threshold"])
 
 
+def available(settings: Mapping[str, Any]) -> None:
+    """`InputError` where a package is not installed, or the folder `model` holds no fitted model."""
+    check_packages("classifier", "torch", "transformers")
+    _about(_fitted(check(settings)["model"]))
+
+
 def _fitted(model: Any) -> Path:
-    if model is None or not (Path(model) / ABOUT).is_file():
+    if model is None or not (Path(str(model)) / ABOUT).is_file():
         where = "no folder" if model is None else f"{str(model)!r}"
         raise InputError(
             "no-classifier",
             f"The detector 'classifier' needs a fitted model, and `model` names {where} without one; a pipeline fits "
             "one on its validation side, in Python sm_ops.detectors.classifier.fitting.fit does.",
         )
-    return Path(model)
+    return Path(str(model))
 
 
 def _about(folder: Path) -> dict[str, Any]:

@@ -15,16 +15,16 @@ from typing import Any
 from sm_ops.detectors.detector import (
     SECRET,
     Detection,
+    check_packages,
     check_texts,
     in_order,
     missing_package,
-    threshold_of,
-    with_defaults,
+    with_threshold,
 )
 from sm_ops.detectors.lines import Lines
 
 PACKAGES = ("credsweeper", "onnxruntime")
-_DEFAULTS = {"threshold": 0.62204}
+DEFAULTS = {"threshold": 0.62204}
 """CredSweeper's own default, its preset `medium`."""
 
 _CONFIG = {
@@ -47,7 +47,7 @@ def load(settings: Mapping[str, Any]) -> CredSweeperDetector:
 
     Raises `InputError` where the package is not installed.
     """
-    threshold = threshold_of(with_defaults("credsweeper", settings, _DEFAULTS))
+    threshold = check(settings)["threshold"]
     try:
         import_module("credsweeper")  # by its own name, whatever of it is imported already
         from credsweeper.app import APP_PATH
@@ -61,6 +61,16 @@ def load(settings: Mapping[str, Any]) -> CredSweeperDetector:
     own: Any = Util.json_load(APP_PATH / "secret" / "config.json")
     scanner = Scanner(Config({**own, **_CONFIG}), None)
     return CredSweeperDetector(scanner, MlValidator(threshold, ml_threads_limit=1), threshold)
+
+
+def check(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as `load` takes them."""
+    return with_threshold("credsweeper", settings, DEFAULTS)
+
+
+def available(settings: Mapping[str, Any]) -> None:
+    """`InputError` where the package is not installed."""
+    check_packages("credsweeper", "credsweeper")
 
 
 class CredSweeperDetector:

@@ -17,15 +17,16 @@ from typing import Any
 from sm_ops.detectors.detector import (
     SECRET,
     Detection,
+    check_packages,
     check_texts,
     in_order,
     missing_package,
-    threshold_of,
-    with_defaults,
+    with_threshold,
 )
 from sm_ops.detectors.lines import Lines
 
 PACKAGES = ("detect-secrets",)
+DEFAULTS = {"threshold": 0.0}
 _ALLOWLIST = "detect_secrets.filters.allowlist.is_line_allowlisted"
 _PRIVATE_KEY = "Private Key"
 _REST = re.compile(r"(?:(?!-----BEGIN)[\s\S])*?-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----")
@@ -33,12 +34,22 @@ _REST = re.compile(r"(?:(?!-----BEGIN)[\s\S])*?-----END [A-Z0-9 ]*PRIVATE KEY[A-
 
 def load(settings: Mapping[str, Any]) -> DetectSecretsDetector:
     """The detector; reads `threshold` (it has no scores: all are 1). `InputError` where it is not installed."""
-    threshold_of(with_defaults("detect_secrets", settings, {"threshold": 0.0}))
+    check(settings)
     try:
         import_module("detect_secrets")
     except ModuleNotFoundError as error:
         raise missing_package("detect_secrets", error) from None
     return DetectSecretsDetector()
+
+
+def check(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as `load` takes them."""
+    return with_threshold("detect_secrets", settings, DEFAULTS)
+
+
+def available(settings: Mapping[str, Any]) -> None:
+    """`InputError` where the package is not installed."""
+    check_packages("detect_secrets", "detect_secrets")
 
 
 class DetectSecretsDetector:

@@ -13,17 +13,18 @@ from typing import Any
 from sm_ops.core.errors import InputError
 from sm_ops.detectors.detector import (
     Detection,
+    check_packages,
     check_texts,
     in_order,
     missing_package,
-    threshold_of,
-    with_defaults,
+    with_threshold,
 )
 from sm_ops.masking.intervals.sentence import sentences
+from sm_ops.scoring.arithmetic import positive
 
 PACKAGES = ("flair",)
 PLACES = ("model",)
-_DEFAULTS = {"model": "flair/ner-english-ontonotes-large", "threshold": 0.0, "batch_size": 32}
+DEFAULTS = {"model": "flair/ner-english-ontonotes-large", "threshold": 0.0, "batch_size": 32}
 _REMOVED = dict.fromkeys([*range(0x80, 0xA0), 0x200B, 0x200C, 0xFE0F, 0xFEFF, 0x2028, 0x2029], " ")
 """Characters that Flair takes out of a text or makes another of, which would move all offsets behind them."""
 
@@ -33,8 +34,8 @@ def load(settings: Mapping[str, Any]) -> FlairDetector:
 
     Raises `InputError` where Flair is not installed or the model is not to be had.
     """
-    values = with_defaults("flair", settings, _DEFAULTS)
-    threshold, model = threshold_of(values), str(values["model"])
+    values = check(settings)
+    threshold, model = values["threshold"], str(values["model"])
     try:
         sentence, models = import_module("flair.data").Sentence, import_module("flair.models")
     except ModuleNotFoundError as error:
@@ -47,7 +48,19 @@ def load(settings: Mapping[str, Any]) -> FlairDetector:
             f"The Flair model {model!r} could not be loaded ({type(error).__name__}); name a file, or a model of the "
             "hub while it can be reached.",
         ) from None
-    return FlairDetector(tagger, sentence, threshold, int(values["batch_size"]))
+    return FlairDetector(tagger, sentence, threshold, values["batch_size"])
+
+
+def check(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as `load` takes them."""
+    values = with_threshold("flair", settings, DEFAULTS)
+    positive("batch_size", values["batch_size"])
+    return values
+
+
+def available(settings: Mapping[str, Any]) -> None:
+    """`InputError` where Flair is not installed."""
+    check_packages("flair", "flair", extra="flair")
 
 
 class FlairDetector:

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from sm_ops.core.errors import InputError
-from sm_ops.detectors.detector import SECRET, Detection, check_texts, in_order, threshold_of, with_defaults
+from sm_ops.detectors.detector import SECRET, Detection, check_texts, in_order, with_threshold
 from sm_ops.detectors.lines import Lines
 
 PACKAGES = ("gitleaks",)
+DEFAULTS = {"threshold": 0.0}
 _OPTIONS = (
     "--report-format=json", "--exit-code=0", "--no-banner", "--log-level=fatal", "--ignore-gitleaks-allow",
 )  # fmt: skip
@@ -26,7 +27,17 @@ _OPTIONS = (
 
 def load(settings: Mapping[str, Any]) -> GitleaksDetector:
     """The detector; reads `threshold` (it has no scores: all are 1). `InputError` where the program is not there."""
-    threshold_of(with_defaults("gitleaks", settings, {"threshold": 0.0}))
+    check(settings)
+    return GitleaksDetector(available(settings))
+
+
+def check(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as `load` takes them."""
+    return with_threshold("gitleaks", settings, DEFAULTS)
+
+
+def available(settings: Mapping[str, Any]) -> str:
+    """Where the program is; `InputError` where it is not there."""
     program = shutil.which("gitleaks")
     if program is None:
         raise InputError(
@@ -34,7 +45,7 @@ def load(settings: Mapping[str, Any]) -> GitleaksDetector:
             "The detector 'gitleaks' needs the program gitleaks, which is not on the path; install version 8.19 or "
             "newer (github.com/gitleaks/gitleaks) or take another detector.",
         )
-    return GitleaksDetector(program)
+    return program
 
 
 class GitleaksDetector:

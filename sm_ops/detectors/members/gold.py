@@ -18,11 +18,11 @@ from ahocorasick_rs import AhoCorasick
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.data.records import read_records
-from sm_ops.detectors.detector import Detection, check_texts, in_order, threshold_of, with_defaults
+from sm_ops.detectors.detector import Detection, check_texts, in_order, with_threshold
 from sm_ops.detectors.overlaps import longest
 
 PLACES = ("records",)
-_DEFAULTS = {"records": None, "threshold": 0.0}
+DEFAULTS = {"records": None, "threshold": 0.0}
 _NUMBER_BEFORE, _NUMBER_AFTER = re.compile(r"\d[.,:/-]?\Z"), re.compile(r"[.,:/-]?\d")
 _GLUED = re.compile("[\uac00-\ud7a3\u3040-\u30ff\u4e00-\u9fff]")
 """Scripts that write particles right behind a name."""
@@ -30,14 +30,32 @@ _GLUED = re.compile("[\uac00-\ud7a3\u3040-\u30ff\u4e00-\u9fff]")
 
 def load(settings: Mapping[str, Any]) -> GoldDetector:
     """The values of `records` (a path or labelled records); reads `threshold` too, though gold is always sure."""
-    values = with_defaults("gold", settings, _DEFAULTS)
-    threshold_of(values)
+    return GoldDetector(_records(check(settings)["records"]))
+
+
+def check(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as `load` takes them."""
+    values = with_threshold("gold", settings, DEFAULTS)
     records = values["records"]
+    if not isinstance(records, str | Path | None) and not all(isinstance(each, Record) for each in _listed(records)):
+        raise InputError("bad-records", "records must be the path of a file of labelled records.")
+    return values
+
+
+def available(settings: Mapping[str, Any]) -> None:
+    """`InputError` without `records`, or where the file cannot be read up to its first span, or has none."""
+    if not any(record.spans for record in _records(check(settings)["records"])):
+        raise InputError("no-spans", "The records of the detector 'gold' have no spans, so it would find nothing.")
+
+
+def _listed(records: Any) -> Sequence[Any]:
+    return records if isinstance(records, list | tuple) else [records]
+
+
+def _records(records: Any) -> Iterable[Record]:
     if records is None:
         raise InputError("no-records", "The detector 'gold' needs `records`: a file of labelled records.")
-    if isinstance(records, str | Path):
-        records = read_records(records)
-    return GoldDetector(records)
+    return read_records(records) if isinstance(records, str | Path) else records
 
 
 class GoldDetector:

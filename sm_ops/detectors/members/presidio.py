@@ -15,17 +15,17 @@ from typing import Any
 
 from sm_ops.detectors.detector import (
     Detection,
+    check_packages,
     check_texts,
     in_order,
     missing_package,
-    threshold_of,
-    with_defaults,
+    with_threshold,
 )
 from sm_ops.detectors.spacy_models import DEFAULT, check_installed, check_lengths
 
 PACKAGES = ("presidio-analyzer", "phonenumbers", "tldextract")
 PLACES = ("model",)
-_DEFAULTS = {"model": DEFAULT, "threshold": 0.4}
+DEFAULTS = {"model": DEFAULT, "threshold": 0.4}
 """Below 0.4 are shapes that no context supports, such as any 8 to 17 digits as a bank number."""
 
 _KOREAN = ("KrRrn", "KrFrn", "KrBrn", "KrDriverLicense", "KrPassport")
@@ -37,8 +37,7 @@ def load(settings: Mapping[str, Any]) -> PresidioDetector:
 
     Raises `InputError` where Presidio, spaCy or the model is not installed; nothing is ever downloaded.
     """
-    values = with_defaults("presidio", settings, _DEFAULTS)
-    threshold = threshold_of(values)
+    values = check(settings)
     try:
         import_module("spacy")  # before Presidio, which would be imported without it
         import_module("presidio_analyzer")
@@ -47,7 +46,18 @@ def load(settings: Mapping[str, Any]) -> PresidioDetector:
     model = str(values["model"])
     check_installed(model)  # Presidio would download it
     logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)  # it warns of every entity that nobody asked for
-    return PresidioDetector(_analyzer(model), threshold)
+    return PresidioDetector(_analyzer(model), values["threshold"])
+
+
+def check(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as `load` takes them."""
+    return with_threshold("presidio", settings, DEFAULTS)
+
+
+def available(settings: Mapping[str, Any]) -> None:
+    """`InputError` where Presidio, spaCy or the model is not installed."""
+    check_packages("presidio", "spacy", "presidio_analyzer")
+    check_installed(str(check(settings)["model"]))
 
 
 class PresidioDetector:

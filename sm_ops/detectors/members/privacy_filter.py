@@ -15,10 +15,10 @@ from typing import Any
 from sm_ops.core.errors import InputError
 from sm_ops.detectors import token_classifier
 from sm_ops.detectors.bioes import Decoder
-from sm_ops.detectors.detector import missing_package
+from sm_ops.detectors.detector import check_packages, missing_package
 from sm_ops.detectors.forward import Forward
 from sm_ops.detectors.token_classifier import TokenClassifier, with_output
-from sm_ops.scoring.arithmetic import pick_device, pick_dtype, positive
+from sm_ops.scoring.arithmetic import pick_device, pick_dtype
 from sm_ops.scoring.hub import check_reachable, reading
 from sm_ops.scoring.tokenize import load_tokenizer
 
@@ -27,7 +27,7 @@ own_threshold = token_classifier.own_threshold
 
 _ARCHITECTURE = "openai_privacy_filter"
 _CALIBRATION = "viterbi_calibration.json"
-_DEFAULTS = {
+DEFAULTS = {
     "model": "openai/privacy-filter",
     "revision": None,
     "operating_point": "default",
@@ -35,6 +35,7 @@ _DEFAULTS = {
     "device": "auto",
     "token_budget": 8192,
     "threads": 1,
+    **token_classifier.SETTINGS,
 }
 
 
@@ -47,7 +48,7 @@ def load(settings: Mapping[str, Any]) -> TokenClassifier:
     batch and of a window) and `threads`. Raises `InputError` where the model is not to be had or is another kind of
     model.
     """
-    values = with_output("privacy_filter", settings, _DEFAULTS)
+    values = check(settings)
     name, revision = str(values["model"]), values["revision"]
     try:
         import torch
@@ -56,8 +57,8 @@ def load(settings: Mapping[str, Any]) -> TokenClassifier:
         device, dtype = pick_device(values["device"]), pick_dtype(values["dtype"])
     except ModuleNotFoundError as error:
         raise missing_package("privacy_filter", error) from None
-    budget = positive("token_budget", values["token_budget"])
-    torch.set_num_threads(positive("threads", values["threads"]))
+    budget = values["token_budget"]
+    torch.set_num_threads(values["threads"])
     check_reachable(name, revision)
     tokenizer = load_tokenizer(name, revision)
     with reading(name):
@@ -70,6 +71,18 @@ def load(settings: Mapping[str, Any]) -> TokenClassifier:
         model: Any = AutoModelForTokenClassification.from_pretrained(name, revision=revision or "main", dtype=dtype)
     forward = Forward(model.to(device).eval(), budget, _reach(config, budget), budget)
     return TokenClassifier(tokenizer, forward, decoder, values["output"], values["threshold"])
+
+
+def check(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as `load` takes them."""
+    values = with_output("privacy_filter", settings, DEFAULTS)
+    pick_dtype(values["dtype"])
+    return values
+
+
+def available(settings: Mapping[str, Any]) -> None:
+    """`InputError` where a package is not installed; whether the model can be had is seen when it is loaded."""
+    check_packages("privacy_filter", "torch", "transformers")
 
 
 def _reach(config: Any, budget: int) -> int:

@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sm_ops.detectors.detector import Detection, check_texts, in_order, threshold_of, with_defaults
+from sm_ops.detectors.detector import Detection, check_texts, in_order, with_threshold
+
+DEFAULTS = {"threshold": 0.0}
 
 
 class _Pattern(NamedTuple):
@@ -24,7 +26,12 @@ class _Pattern(NamedTuple):
 
 def load(settings: Mapping[str, Any]) -> RegexDetector:
     """The detector; reads `threshold` (0: every match)."""
-    return RegexDetector(threshold_of(with_defaults("regex", settings, {"threshold": 0.0})))
+    return RegexDetector(check(settings)["threshold"])
+
+
+def check(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as `load` takes them."""
+    return with_threshold("regex", settings, DEFAULTS)
 
 
 class RegexDetector:

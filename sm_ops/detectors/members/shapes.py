@@ -10,7 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sm_ops.detectors.detector import Detection, check_texts, in_order, threshold_of, with_defaults
+from sm_ops.detectors.detector import Detection, check_texts, in_order, with_threshold
+
+DEFAULTS = {"threshold": 0.0}
 
 _MONTH_NAME = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _PATTERNS = {
@@ -31,7 +33,12 @@ _SCORE = 0.5
 
 def load(settings: Mapping[str, Any]) -> ShapesDetector:
     """The detector; reads `threshold` (0: every match, and above 0.5 none)."""
-    return ShapesDetector(threshold_of(with_defaults("shapes", settings, {"threshold": 0.0})))
+    return ShapesDetector(check(settings)["threshold"])
+
+
+def check(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as `load` takes them."""
+    return with_threshold("shapes", settings, DEFAULTS)
 
 
 class ShapesDetector:

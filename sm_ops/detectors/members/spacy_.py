@@ -7,16 +7,16 @@ from typing import Any
 
 from sm_ops.detectors.detector import (
     Detection,
+    check_packages,
     check_texts,
     in_order,
     missing_package,
-    threshold_of,
-    with_defaults,
+    with_threshold,
 )
 from sm_ops.detectors.spacy_models import DEFAULT, check_installed, check_lengths
 
 PLACES = ("model",)
-_DEFAULTS = {"model": DEFAULT, "threshold": 0.0}
+DEFAULTS = {"model": DEFAULT, "threshold": 0.0}
 _SCORE = 0.85
 """spaCy does not say how sure it is; Presidio takes this for its entities."""
 _BATCH = 64
@@ -28,8 +28,8 @@ def load(settings: Mapping[str, Any]) -> SpacyDetector:
 
     Raises `InputError` where spaCy or the model is not installed; nothing is ever downloaded.
     """
-    values = with_defaults("spacy", settings, _DEFAULTS)
-    threshold, model = threshold_of(values), str(values["model"])
+    values = check(settings)
+    threshold, model = values["threshold"], str(values["model"])
     try:
         import spacy
     except ModuleNotFoundError as error:
@@ -38,6 +38,17 @@ def load(settings: Mapping[str, Any]) -> SpacyDetector:
     pipeline = spacy.load(model)
     pipeline.select_pipes(enable=[name for name in pipeline.pipe_names if name in _NEEDED])
     return SpacyDetector(pipeline, threshold)
+
+
+def check(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as `load` takes them."""
+    return with_threshold("spacy", settings, DEFAULTS)
+
+
+def available(settings: Mapping[str, Any]) -> None:
+    """`InputError` where spaCy or the model is not installed."""
+    check_packages("spacy", "spacy")
+    check_installed(str(check(settings)["model"]))
 
 
 class SpacyDetector:

@@ -8,28 +8,39 @@ from typing import Any
 
 from sm_ops.core import registry
 from sm_ops.core.errors import InputError
-from sm_ops.detectors.detector import Detection, Detector, threshold_of, with_defaults
+from sm_ops.detectors.detector import Detection, Detector, with_threshold
 from sm_ops.detectors.overlaps import longest
 
-_DEFAULTS = {"of": ("spacy", "regex"), "settings": {}, "threshold": 0.0}
+DEFAULTS = {"of": ("spacy", "regex"), "settings": {}, "threshold": 0.0}
 
 
 def load(settings: Mapping[str, Any]) -> UnionDetector:
     """The detectors named in `of`; reads `settings` (name -> settings of that detector) and `threshold`."""
-    threshold = threshold_of(with_defaults("union", settings, _DEFAULTS))
     loaded = [registry.load("detector", name).load(own) for name, own in parts(settings).items()]
-    return UnionDetector(loaded, threshold)
+    return UnionDetector(loaded, check(settings)["threshold"])
+
+
+def check(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as `load` takes them, those of its parts unseen."""
+    values = with_threshold("union", settings, DEFAULTS)
+    names, own = values["of"], values["settings"]
+    if not _are_names(names) or "union" in names:
+        raise InputError("bad-union", "The detector 'union' needs the names of others in `of`, such as [spacy, regex].")
+    if not isinstance(own, dict) or not all(isinstance(each, dict) for each in own.values()):
+        raise InputError("bad-union", "The union's `settings` must be those of each detector under its name.")
+    if stray := own.keys() - set(names):
+        raise InputError("bad-union", f"The union has settings of {', '.join(sorted(stray))}, which is not in `of`.")
+    return values
 
 
 def parts(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The detectors that it loads with their settings (see `named`); `InputError` where these say nothing usable."""
-    values = with_defaults("union", settings, _DEFAULTS)
-    names, own = values["of"], values["settings"]
-    if isinstance(names, str) or not names or "union" in names:
-        raise InputError("bad-union", "The detector 'union' needs the names of others in `of`, such as [spacy, regex].")
-    if stray := own.keys() - set(names):
-        raise InputError("bad-union", f"The union has settings of {', '.join(sorted(stray))}, which is not in `of`.")
-    return {name: own.get(name, {}) for name in names}
+    values = check(settings)
+    return {name: values["settings"].get(name, {}) for name in values["of"]}
+
+
+def _are_names(names: Any) -> bool:
+    return isinstance(names, list | tuple) and bool(names) and all(isinstance(each, str) for each in names)
 
 
 class UnionDetector:
