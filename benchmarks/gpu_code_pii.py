@@ -2,9 +2,9 @@
 
 Run with `python benchmarks/gpu_code_pii.py gpu_code_pii.json`, the JSON being what
 `sm-ops validate gpu_code_pii --resolve` prints: then torch, transformers, peft and NumPy are enough, and the bare
-source tree. Without a GPU nothing is measured, unless `--out` names where. The steps are those of `sm-ops run`, in one
-process and a folder of their own; tables are JSON lines, as Parquet needs pyarrow. The audit and the redaction are left
-out.
+source tree. Without a GPU nothing is measured (exit code 2), unless `--out` names where. The steps are those of
+`sm-ops run`, in one process and a folder of their own; tables are JSON lines, as Parquet needs pyarrow. The audit and
+the redaction are left out.
 
 Operations: a token's forward pass takes 2 N + 4 L d c, two for each multiplication and addition. N counts the weights
 without the position table (the embeddings are the head, too), L the layers, d their width, c the tokens it attends to
@@ -35,7 +35,7 @@ from _matrix_rate import matrix_rate, settled
 
 from sm_ops.attacks.members.prefix_extraction import hits
 from sm_ops.core import fs, lines, registry
-from sm_ops.core.errors import SmOpsError
+from sm_ops.core.errors import InputError, SmOpsError, sanitise
 from sm_ops.core.settings import Settings
 from sm_ops.core.stage import Context, Step
 from sm_ops.data.records import read_records
@@ -45,6 +45,7 @@ from sm_ops.plans import plan
 PRESET = "gpu_code_pii"
 RESULTS = Path(__file__).resolve().parent / "results"
 LEFT_OUT = ("audit", "redact")
+MEASURED = ("base", "train", "attack")
 LIBRARIES = ("torch", "transformers", "peft", "numpy")
 Json = dict[str, Any]
 
@@ -278,9 +279,14 @@ def _number(value: float | None, form: str) -> str:
 
 
 def read(path: str | None) -> Json:
-    """The resolved config: a JSON file, or the preset where pydantic is at hand. Public code is that of torch."""
+    """The resolved config: a JSON file, or the preset where pydantic is at hand. Public code is that of torch.
+
+    Raises `InputError` for a file that holds no such config, and for one whose run has not the steps of this benchmark.
+    """
     if path is not None:
-        config = fs.read_json(fs.existing(path))
+        config = _main_job(fs.existing(path))
+    elif find_spec("pydantic") is None:
+        raise InputError("no-config", f"Without pydantic the preset cannot be read; name a config, {_ADVICE}.")
     else:
         from sm_ops.core.config import load_pipeline, resolve
 
@@ -290,19 +296,49 @@ def read(path: str | None) -> Json:
     return {**config, "data": {**config["data"], "hosts": hosts}}
 
 
+_ADVICE = f"write it with: sm-ops validate {PRESET} --resolve > FILE.json"
+
+
+def _main_job(path: Path) -> Json:
+    """A resolved config as far as its plan tells; the settings themselves were validated when it was written."""
+    try:
+        config = fs.read_json(path)
+        made = {step.stage.name for step in plan(config)}
+        missing = next((name for name in MEASURED if name not in made), None)
+        backend = None if missing else config["references"][config["masking"]["reference"]]["backend"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError("no-resolved-config", f"{path} is no resolved config; {_ADVICE}.") from None
+    if missing is not None:
+        hint = f"The run of {path} has no step {missing}, which is measured here; {_ADVICE}."
+        raise InputError("nothing-to-measure", hint)
+    if backend != "hf":
+        hint = f"masking.reference of {path} is of backend {backend}, and what is timed here is hf; {_ADVICE}."
+        raise InputError("nothing-to-measure", hint)
+    return config
+
+
 def main() -> int:
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    import torch
-
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("config", nargs="?", help="what sm-ops validate --resolve printed; default: the preset itself")
     parser.add_argument("--out", type=Path, help="folder for the page and the lines; default: benchmarks/results")
     given = parser.parse_args()
+    try:
+        return _run(read(given.config), given.out)
+    except (SmOpsError, OSError) as error:
+        told = sanitise(error)
+        print(f"{PRESET}: {told}", file=sys.stderr)
+        return told.exit_code
+
+
+def _run(config: Json, chosen: Path | None) -> int:
+    import torch
+
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cpu" and given.out is None:
-        print("not measured: there is no GPU here; --out FOLDER runs it all the same, with a config of a smaller size")
-        return 0
-    out = given.out or RESULTS
+    if device == "cpu" and chosen is None:
+        hint = "Not measured: torch sees no GPU; --out FOLDER runs it all the same, with a config of a smaller size."
+        raise InputError("no-gpu", hint)
+    out = chosen or RESULTS
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, (out / f"{PRESET}.jsonl").open("w", encoding="utf-8") as stream:
 
@@ -311,11 +347,7 @@ def main() -> int:
             if "step" in value:
                 print(f"{value['step']:24} {value['seconds']:8.1f} s", flush=True)
 
-        try:
-            found = measure(read(given.config), Path(folder), device, tell)
-        except SmOpsError as error:
-            print(f"{PRESET}: {error}", file=sys.stderr)
-            return error.exit_code
+        found = measure(config, Path(folder), device, tell)
     text = page(found)
     (out / f"{PRESET}.md").write_text(text, encoding="utf-8")
     print(text)

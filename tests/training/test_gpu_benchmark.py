@@ -130,10 +130,36 @@ def test_the_benchmark_measures_a_gpu(tmp_path):
     assert figures["rates"]["training, from scratch"]["share"] > 0.05
 
 
+def said(monkeypatch, capsys, *words: object) -> str:
+    """What the benchmark prints where it measures nothing, on a machine without a GPU."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(sys, "argv", ["gpu_code_pii.py", *map(str, words)])
+    assert load().main() == 2
+    return capsys.readouterr().err
+
+
 @pytest.mark.unit
 def test_without_a_gpu_nothing_is_measured_and_nothing_written(monkeypatch, capsys):
-    benchmark = load()
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(sys, "argv", ["gpu_code_pii.py"])
-    assert benchmark.main() == 0
-    assert "no GPU" in capsys.readouterr().out
+    assert said(monkeypatch, capsys).startswith("gpu_code_pii: Not measured: torch sees no GPU")
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (None, "There is no file"),
+        ("{nothing", "is no resolved config; write it with: sm-ops validate gpu_code_pii --resolve"),
+        ([1], "is no resolved config"),
+        ({"flow": "surprise", "data": {}}, "is no resolved config"),
+        (("pii_tiny", []), "has no step base, which is measured here"),
+        (("small", []), "has no step base"),
+        (("gpu_code_pii", ["masking.reference=grams", "references.grams.backend=ngram"]), "is of backend ngram"),
+    ],
+)
+def test_what_is_no_config_of_such_a_run_is_refused_in_a_sentence(monkeypatch, capsys, tmp_path, given, words):
+    path = tmp_path / "given.json"
+    if given is not None:
+        told = resolve(load_pipeline(*given)) if isinstance(given, tuple) else given
+        path.write_text(told if isinstance(told, str) else json.dumps(told))
+    assert words in said(monkeypatch, capsys, path, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,1 @@
+"""Side-by-side measurements, printed as ratios: `python -m benchmarks` runs them all."""
