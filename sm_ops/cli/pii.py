@@ -389,7 +389,7 @@ def _mapping_store(path: Path, file: Path, others: Sequence[Path | str]) -> _Sto
     from sm_ops.core.fs import check_outputs
     from sm_ops.pii.mapping_file import MappingFile, writing_mappings
 
-    check_outputs([path], [file, *map(Path, others)], (".jsonl",))
+    check_outputs([path], [file, *map(Path, others)], (".jsonl",), option="--mapping")
     return _Store(
         str(path),
         ("--mapping", str(path)),

@@ -100,23 +100,31 @@ def existing(path: str | Path) -> Path:
     return Path(path)
 
 
-def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path | None], suffixes: Iterable[str]) -> None:
-    """Refuse, before work begins, an output that would replace an input, has another ending, or cannot be written."""
+def check_outputs(
+    outputs: Iterable[Path], inputs: Iterable[Path | None], suffixes: Iterable[str], option: str = "--out"
+) -> None:
+    """Refuse, before work begins, an output that would replace an input, has another ending, or cannot be written.
+
+    `option` is the command's word for the place.
+    """
     read = {os.path.realpath(path) for path in inputs if path is not None}
     for path in outputs:
         if os.path.realpath(path) in read:
-            raise InputError("output-is-input", f"{path} would be replaced by the result; choose another --out.")
+            raise InputError("output-is-input", f"{path} would be replaced by the result; choose another {option}.")
         if path.suffix not in suffixes:
             raise InputError("output-suffix", f"{path}: the name of the result ends in {' or '.join(suffixes)}.")
-        folder = next(parent for parent in path.absolute().parents if parent.exists())
-        if path.is_dir() or not _takes_files(folder):
-            raise InputError("output-place", f"{path} cannot be written; choose another place with --out.")
+        if path.is_dir() or not takes_files(path.absolute().parent):
+            raise InputError("output-place", f"{path} cannot be written; choose another place with {option}.")
 
 
-def _takes_files(folder: Path) -> bool:
-    """Tried, since permissions do not say it for root, nor for a file system that takes none."""
+def takes_files(folder: Path) -> bool:
+    """Whether a folder, which may be missing yet, takes files.
+
+    Tried, since permissions do not say it for root, nor for a file system that takes none.
+    """
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
     try:
-        with tempfile.TemporaryFile(dir=folder):
+        with tempfile.TemporaryFile(dir=existing):
             return True
     except OSError:
         return False

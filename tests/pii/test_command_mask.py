@@ -803,7 +803,8 @@ def test_bad_usage(known, tmp_path):
         (given, "--known-values", known, "--out", out, "--vault", "a", "--mapping", out): "choose one",
         (given, "--known-values", known, "--out", out, "--mapping", tmp_path / "m.txt"): "ends in .jsonl",
         (given, "--known-values", known, "--out", out, "--mapping", out): "would be replaced",
-        (given, "--known-values", known, "--out", out, "--mapping", given, "--replace"): "would be replaced",
+        (given, "--known-values", known, "--out", out, "--mapping", given, "--replace"): "choose another --mapping",
+        (given, "--known-values", known, "--out", out, "--mapping", tmp_path / "folder.jsonl"): "place with --mapping",
     }.items():
         assert said in refused(tmp_path, "mask", *words), words
     for words, said in {
