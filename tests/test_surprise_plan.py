@@ -182,7 +182,7 @@ def general(path: str, **more: Any) -> dict[str, Any]:
         (condition("gold"), "masking.detectors.mine.settings: The detector 'gold' needs `records`"),
         (condition("gold", records="clean.jsonl"), "masking.detectors.mine.settings: The records of the detector"),
         (condition("union", of=["regex", "classifier"]),
-         "masking.detectors.mine.settings.settings.classifier: The detector 'classifier' needs a fitted model"),
+         "masking.detectors.mine.settings.settings.classifier: The detector 'classifier' needs the folder"),
         (general("short.txt"), "mixture.general_tokens is 20, but short.txt (mixture.general) has text for 10 at"),
         (general("binary.txt"), "binary.txt is not UTF-8"),
         (general("rows.jsonl"), "rows.jsonl, line 1, field text: a string is needed"),

@@ -298,7 +298,11 @@ def _places(config: dict[str, Any]) -> set[str]:
     from sm_ops.core.settings import Settings
     from sm_ops.plans import plan
 
-    named = {(dotted, Settings(step.settings).at(dotted)) for step in plan(config) for dotted in step.stage.places}
+    named = {
+        (step.place(dotted), Settings(step.settings).at(dotted))
+        for step in plan(config)
+        for dotted in step.stage.places
+    }
     for dotted, place in sorted((dotted, place) for dotted, place in named if place is not None):
         if not Path(place).exists():
             hint = (

@@ -137,9 +137,9 @@ def test_a_folder_of_another_format_is_refused(tmp_path, content):
 
 
 def test_no_fitted_model_is_one_sentence(tmp_path):
-    with pytest.raises(InputError, match="needs a fitted model, and `model` names no folder"):
+    with pytest.raises(InputError, match="needs the folder of a fitted model, and `model` is not set"):
         registry.load("detector", "classifier").load({})
-    with pytest.raises(InputError, match="needs a fitted model, and `model` names"):
+    with pytest.raises(InputError, match="needs the folder of a fitted model, and `model` is "):
         load(tmp_path)
 
 

@@ -60,11 +60,11 @@ def available(settings: Mapping[str, Any]) -> None:
 
 def _fitted(model: Any) -> Path:
     if model is None or not (Path(str(model)) / ABOUT).is_file():
-        where = "no folder" if model is None else f"{str(model)!r}"
+        where = "is not set" if model is None else f"is {str(model)!r}, where none is"
         raise InputError(
             "no-classifier",
-            f"The detector 'classifier' needs a fitted model, and `model` names {where} without one; a pipeline fits "
-            "one on its validation side, in Python sm_ops.detectors.classifier.fitting.fit does.",
+            f"The detector 'classifier' needs the folder of a fitted model, and `model` {where}; fit one with "
+            "sm_ops.detectors.classifier.fitting.fit (in sanitization a filter without `model` is fitted in the run).",
         )
     return Path(str(model))
 
