@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
-from sm_ops.core import fs
 from sm_ops.core.display import Display
 from sm_ops.core.errors import InputError
 from sm_ops.core.fingerprint import device_class
@@ -19,7 +17,7 @@ from sm_ops.core.stage import Step
 from sm_ops.core.store import Record, Store
 from sm_ops.core.usage import Usage
 from sm_ops.plans import plan
-from sm_ops.versioning.pipeline import DIGEST, METRICS
+from sm_ops.versioning import export
 
 
 def default_jobs() -> int:
@@ -40,9 +38,11 @@ def run_pipeline(config: dict[str, Any], home: Path, jobs: int | None = None, wo
 
 
 def run_stage(name: str, config: dict[str, Any], home: Path, out: Path | None = None) -> Record:
-    """Make or find one step whose inputs are stored; `out` also gets a hard-linked export."""
+    """Make or find one step whose inputs are stored; `out`, where it takes one, also gets a hard-linked export."""
     steps = {step.name: step for step in plan(config)}
     step = find_step(steps, name)
+    if out is not None:
+        export.check(name, step.stage.outputs, out)
     store = Store(home)
     needed = _ancestors(steps, step)
     upstream: dict[str, Record] = {}
@@ -58,7 +58,7 @@ def run_stage(name: str, config: dict[str, Any], home: Path, out: Path | None = 
     with Display(1) as display, Pool(store, 1, listener=display.heard) as pool:
         record = run_steps([step], store, pool, 1, display.finished, upstream)[name]
     if out is not None:
-        export(store, name, record, out)
+        export.export(store, name, record, out)
     return record
 
 
@@ -73,34 +73,6 @@ def find_step(steps: dict[str, Step], name: str) -> Step:
         near = f"a config is named by --config {name}" if name.endswith(".yaml") else did_you_mean(name, steps)
         raise InputError("unknown-step", f"The pipeline has no step {name!r}; {near}.")
     return steps[name]
-
-
-def export(store: Store, step: str, record: Record, out: Path) -> None:
-    """Hard links of a result where DVC looks for it: `out/STEP`, and restricted outputs in `out/restricted/STEP`.
-
-    Beside them `metrics.json` holds the step's numbers, and `OUTPUT.sha256` stands for a restricted output: DVC sees
-    that alone (`dvc commit` was seen to copy outputs into its cache that are declared `cache: false`).
-    """
-    target, restricted = out / step, fs.private_folder(out / "restricted") / step
-    for folder in (target, restricted):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-    for name, stored in record.outputs.items():
-        source = store.output_path(record, name)
-        for relative, file in fs.files_below(source):
-            link = (restricted if stored.cls == "restricted" else target) / name / relative
-            link.parent.mkdir(parents=True, exist_ok=True)
-            _link(file, link)
-        if stored.cls == "restricted":
-            fs.write_atomic(target / f"{name}{DIGEST}", f"{stored.sha256}\n".encode())
-    fs.write_json(target / METRICS, record.numbers)
-
-
-def _link(source: Path, target: Path) -> None:
-    try:
-        os.link(source, target)
-    except OSError:  # another file system
-        shutil.copy2(source, target)
 
 
 def _ancestors(steps: dict[str, Step], step: Step) -> set[str]:
