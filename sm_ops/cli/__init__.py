@@ -6,6 +6,7 @@ A new group is a module with a `typer.Typer` named `app`, and a line at the end 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 from contextlib import redirect_stderr, suppress
@@ -30,7 +31,7 @@ from sm_ops.cli import (
     track,
     vault,
 )
-from sm_ops.core.errors import EXIT_INPUT, EXIT_INTERRUPTED, SmOpsError, sanitise
+from sm_ops.core.errors import EXIT_INPUT, EXIT_INTERRUPTED, EXIT_UNREAD, SmOpsError, sanitise
 
 app = typer.Typer(
     name="sm-ops",
@@ -110,11 +111,11 @@ def _main() -> None:
         message = error.format_message()  # type: ignore[attr-defined]
         print(f"sm-ops: {message} (see --help)", file=sys.stderr)
         sys.exit(EXIT_INPUT)
-    except BrokenPipeError:
-        os._exit(0)  # the reader of our output has gone
     except SmOpsError as error:
         _fail(error)
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and _is_unread(sys.stdout):
+            os._exit(EXIT_UNREAD)  # without the interpreter's own try to write what is left
         _fail(sanitise(error))
 
 
@@ -127,6 +128,13 @@ def _invoke(arguments: list[str]) -> int:
     except typer.Exit as end:
         return end.exit_code
     return 0
+
+
+def _is_unread(stream: TextIO) -> bool:
+    """Whether the reader of a pipe has gone, as it has of `sm-ops ... | head`."""
+    poller = select.poll()
+    poller.register(stream, 0)
+    return any(events & (select.POLLERR | select.POLLHUP) for _, events in poller.poll(0))
 
 
 def _fail(error: SmOpsError) -> None:

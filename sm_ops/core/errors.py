@@ -18,12 +18,15 @@ EXIT_CHECK = 3
 EXIT_NOT_APPROVED = 4
 EXIT_TAMPERED = 5
 EXIT_INTERRUPTED = 130
+EXIT_UNREAD = 141
+"""Of a command whose output nobody reads any more, as the shell has it (128 and SIGPIPE): it may have ended early."""
 
 _ADVICE = {
     errno.ENOSPC: "free some space and run the same command again",
     errno.EDQUOT: "free some quota and run the same command again",
     errno.EROFS: "make the disk writable, or choose another place with SM_OPS_HOME",
     errno.EACCES: "check the permissions or choose another place with SM_OPS_HOME",
+    errno.EPIPE: "the process or server at its other end has gone; run the same command again",
     errno.EPERM: "check the permissions or choose another place with SM_OPS_HOME",
 }
 

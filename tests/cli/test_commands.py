@@ -133,6 +133,7 @@ OUTCOMES = {
     "StageError('a', 'Check failed.')": (3, "Check failed. [a]"),
     "KeyboardInterrupt": (130, "interrupted; run the same command again"),
     "PermissionError(13, 'x', '/')": (2, "Permission denied at /"),
+    "BrokenPipeError(32, 'x')": (2, "Broken pipe; the process or server at its other end has gone"),
 }
 
 
@@ -150,7 +151,7 @@ def test_each_kind_of_failure_has_its_exit_code(failure, home):
     assert words in line
 
 
-def test_a_reader_that_has_gone_is_no_failure(home):
+def test_a_reader_that_has_gone_ends_a_command_in_silence_but_not_as_done(home):
     for arguments in (["ls", "steps", "--json"], ["--help"]):
         process = subprocess.Popen(
             command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(home)
@@ -158,7 +159,7 @@ def test_a_reader_that_has_gone_is_no_failure(home):
         process.stdout.close()
         assert process.stderr.read() == ""
         process.stderr.close()
-        assert process.wait() == 0
+        assert process.wait() == 141
 
 
 # ---- data for programs ---------------------------------------------------------------------------------
