@@ -57,7 +57,18 @@ def refusal(text: bytes, tmp_path, *overrides: str) -> str:
         ("name: ../up", ["name is '../up'", "letters, digits"]),
         ("data: {dataset: code_pi}", ["data.dataset", "'code_pi'", "nearest is code_pii"]),
         ("data: {dataset: own}", ["data: ", "own.train, own.calibration, own.utility"]),
-        ("data: {own: {train: x.jsonl}}", ["own.train is read only with dataset: own"]),
+        (
+            "data: {own: {train: x.jsonl}}",
+            ["data.own.train is not read by the data set code_pii, but by own and own_q"],
+        ),
+        ("data: {families: [x]}", ["data.families is not read by the data set code_pii, but by executable_code_pii"]),
+        ("data: {dataset: executable_code_pii, scale: 1, utility: 9}", ["scale stands in for utility, and both are"]),
+        ("masking: {detectors: {a: {detector: regex}, A: {detector: regex}}}", ["masking.detectors", "'a' and 'A'"]),
+        ("masking: {detectors: {Base: {detector: regex}}}", ["masking.detectors", "'Base' is that of another"]),
+        (
+            "published: {a: [1], b.c: }",
+            ["published.a is [1], but a number or a word", "published.b.c is null, but a nu"],
+        ),
         ("attack: {samples: 4}", ["budgets go to 128", "only 4 samples"]),
         ("base: {width: 30}", ["width 30", "heads 4"]),
         ("seeds: []", ["seeds", "at least 1"]),
@@ -164,6 +175,14 @@ def test_presets_are_valid_and_resolve_to_themselves(preset, tmp_path):
 def test_own_data_needs_no_reference(tmp_path):
     overrides = ["data.dataset=own", *(f"data.own.{split}=x.jsonl" for split in ("train", "calibration", "utility"))]
     assert load_pipeline("tiny", overrides).data.own.reference is None
+
+
+def test_an_override_of_the_data_set_leaves_out_numbers_of_the_files_own_one():
+    found = load_pipeline("tiny", ["data.dataset=executable_code_pii", "data.scale=0.02"]).data
+    assert (found.clean, found.identities, found.utility) == (96, 6, 60), "the defaults"
+    assert (found.reference, found.public_chars) == (120, 2_400_000), "of the preset"
+    with pytest.raises(InputError, match=r"data\.clean is not read"):
+        load_pipeline("tiny", ["data.clean=1", "data.dataset=executable_code_pii"])
 
 
 def test_an_override_inside_a_default_reference_keeps_the_others():

@@ -36,6 +36,17 @@ class Section(BaseModel):
             raise PydanticCustomError("number_type", "a number is asked for, not yes or no")
         return value
 
+    @field_validator("*")
+    @classmethod
+    def _names_are_names_of_files(cls, value: Any, info: ValidationInfo) -> Any:
+        """Of steps, exports and tables: some file systems do not keep names apart that differ by case alone."""
+        if isinstance(value, dict) and Name in get_args(cls.model_fields[str(info.field_name)].annotation):
+            seen: dict[str, str] = {}
+            for name in value:
+                if (other := seen.setdefault(name.lower(), name)) != name:
+                    raise ValueError(f"the names {other!r} and {name!r} differ by case alone; take another")
+        return value
+
 
 def _holds_truth(value: Any) -> bool:
     if isinstance(value, dict):

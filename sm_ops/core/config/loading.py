@@ -15,9 +15,9 @@ from sm_ops.core.config.ranking import RankingPipeline
 from sm_ops.core.config.rewriting import RewritingPipeline
 from sm_ops.core.config.sanitize import SanitizePipeline
 from sm_ops.core.config.sentences import sentences
-from sm_ops.core.config.surprise import Pipeline
+from sm_ops.core.config.surprise import SCALED, Data, Pipeline, read_by
 from sm_ops.core.errors import InputError
-from sm_ops.core.registry import did_you_mean
+from sm_ops.core.registry import did_you_mean, members
 
 CONFIGS = Path(__file__).resolve().parents[3] / "configs"
 _OTHERS = ("deployments", "release_policy")
@@ -44,6 +44,7 @@ def load_pipeline(source: str | None, overrides: list[str] | None = None) -> Any
 def built(values: dict[str, Any], where: str, overrides: list[str] | None = None) -> AnyPipeline:
     """A pipeline from plain values, which are changed by the overrides; an `InputError` begins with `where`."""
     pipeline = _flow(values, where)
+    _leave_out(values, overrides or [])
     for override in overrides or []:
         _begin_table(values, override, pipeline)
         _set(values, override)
@@ -56,6 +57,18 @@ def _flow(values: dict[str, Any], where: str) -> type[AnyPipeline]:
         near = did_you_mean(str(flow), FLOWS)
         raise InputError("unknown-flow", f"{where}: there is no flow {flow!r}; {near}.")
     return FLOWS[flow]
+
+
+def _leave_out(values: dict[str, Any], overrides: list[str]) -> None:
+    """Numbers that a file has for its own data set are not asked for where an override names another, or a scale."""
+    data, given = values.get("data"), dict(override.split("=", 1) for override in overrides if "=" in override)
+    if not isinstance(data, dict):
+        return
+    name = given.get("data.dataset")
+    read = read_by(name) if name in members("dataset") else None
+    unread = set() if read is None else Data.model_fields.keys() - {dotted.partition(".")[0] for dotted in read}
+    scaled = SCALED if given.get("data.scale", "null") != "null" else ()
+    values["data"] = {name: value for name, value in data.items() if name not in unread.union(scaled)}
 
 
 def _begin_table(values: dict[str, Any], override: str, pipeline: type[AnyPipeline]) -> None:

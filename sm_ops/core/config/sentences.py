@@ -18,14 +18,19 @@ def sentences(error: ValidationError, root: type[Section], within: Place = ()) -
 
     A mistake is told once: not again of the list that holds it, nor for each type that a value might have.
     """
-    found = {_place(detail["loc"]): detail for detail in error.errors(include_url=False)}
+    found: dict[Place, Any] = {}
+    for detail in error.errors(include_url=False):
+        place = _place(detail["loc"])
+        if place in found and detail["type"] == "string_type":
+            detail["msg"] = "a number or a word is asked for"
+        found[place] = detail
     own = {place: each for place, each in found.items() if not any(_is_inside(other, place) for other in found)}
     return "; ".join(_sentence(place, detail, root, within) for place, detail in own.items())
 
 
 def _place(location: Place) -> Place:
     """The settings on the way, without pydantic's words for types and for keys."""
-    return tuple(part for part in location if part not in ("int", "float", "[key]"))
+    return tuple(part for part in location if part not in ("int", "float", "str", "[key]"))
 
 
 def _is_inside(place: Place, other: Place) -> bool:

@@ -19,7 +19,7 @@ from sm_ops.core.config.base import (
     Section,
     no_repetition,
 )
-from sm_ops.core.registry import did_you_mean, members
+from sm_ops.core.registry import did_you_mean, load, members
 
 
 class Own(Section):
@@ -30,6 +30,10 @@ class Own(Section):
     utility: str | None = None
     reference: str | None = None
     quirk: str | None = Field(default=None, description="own_quirk: the form that spans are of, by its detector's name")
+
+
+SCALED = ("identities", "repetitions", "calibration_identities", "calibration_repetitions", "utility")
+"""Numbers that `scale` stands in for."""
 
 
 class Data(Section):
@@ -64,12 +68,7 @@ class Data(Section):
     own: Own = Own()
 
     @model_validator(mode="after")
-    def _own_files_belong_to_own_data(self) -> Data:
-        given = [f"own.{name}" for name, value in self.own.model_dump().items() if value is not None]
-        if given and self.dataset not in ("own", "own_quirk"):
-            raise ValueError(f"{given[0]} is read only with dataset: own; set that too")
-        if self.own.quirk is not None and self.dataset == "own":
-            raise ValueError("own.quirk is read only with dataset: own_quirk; set that too")
+    def _own_data_is_named(self) -> Data:
         required = ("train", "calibration", "utility")
         missing = [f"own.{split}" for split in required if getattr(self.own, split) is None]
         if self.dataset in ("own", "own_quirk") and missing:
@@ -77,6 +76,33 @@ class Data(Section):
         if self.dataset == "own_quirk" and self.own.quirk is None:
             raise ValueError("dataset own_quirk needs own.quirk, the name of a detector; see sm-ops ls quirk")
         return self
+
+    @model_validator(mode="after")
+    def _scale_stands_in_for_numbers(self) -> Data:
+        given = [name for name in SCALED if name in _given(self)] if self.scale is not None else []
+        if given:
+            raise ValueError(f"scale stands in for {given[0]}, and both are set; leave one of them out")
+        return self
+
+
+_OF_THE_STEP = ("dataset", "seed", "hosts", "public_chars")
+"""Of `data`, what is read whichever data set it is."""
+
+
+def read_by(dataset: str) -> frozenset[str] | None:
+    """Dotted names of what is read of `data`; None for a data set of an outside package that does not say so."""
+    own = getattr(load("dataset", dataset), "READS", None)
+    return None if own is None else frozenset((*_OF_THE_STEP, *own))
+
+
+def _given(section: Section) -> list[str]:
+    """Dotted names of the settings that are not what they are by default."""
+    found = []
+    for name, field in type(section).model_fields.items():
+        value = getattr(section, name)
+        if value != field.default:
+            found += [f"{name}.{inner}" for inner in _given(value)] if isinstance(value, Section) else [name]
+    return found
 
 
 class Base(Optimisation):
@@ -265,9 +291,10 @@ class Masking(Rule):
     def _have_names_of_their_own(cls, given: dict[str, Detection]) -> dict[str, Detection]:
         """A condition's name says what it is (`evaluation.frontier.family`), and names its masked training set."""
         for name in given:
-            if name.startswith("SM") or name.rstrip("0123456789.") in ("base", "unmasked", *members("baseline")):
+            stem = name.lower().rstrip("0123456789.")
+            if name.startswith("SM") or stem in ("sm", "base", "unmasked", *members("baseline")):
                 raise ValueError(f"the name {name!r} is that of another condition, or looks like it; take another")
-            if name in MASK_FILES:
+            if name.lower() in MASK_FILES:
                 raise ValueError(f"the name {name!r} is that of a file of the step mask; take another")
         return given
 
@@ -421,6 +448,19 @@ class Pipeline(Section):
                 raise ValueError(f"{path}: there is no {kind} {name!r}; {did_you_mean(name, members(kind))}")
         if self.train.method == "scratch" and self.base.name is not None:
             raise ValueError("train.method scratch makes its own model; leave base.name empty")
+        return self
+
+    @model_validator(mode="after")
+    def _data_is_read(self) -> Pipeline:
+        """What is not read would change nothing but the identity of the data."""
+        read = read_by(self.data.dataset)
+        unread = [] if read is None else [name for name in _given(self.data) if name not in read]
+        if unread:
+            readers = [name for name in members("dataset") if unread[0] in (read_by(name) or ())]
+            raise ValueError(
+                f"data.{unread[0]} is not read by the data set {self.data.dataset}, but by {' and '.join(readers)}; "
+                "leave it out, or set data.dataset"
+            )
         return self
 
     @model_validator(mode="after")

@@ -21,6 +21,10 @@ from sm_ops.data.identities import KINDS, SLOTS, Identity, identities, ordinary_
 from sm_ops.data.partition import claim_order, partition
 from sm_ops.data.planting import PLACES, plant
 
+READS = (
+    "identities", "repetitions", "values_per_program", "clean", "calibration_identities", "calibration_repetitions",
+    "calibration_clean", "utility", "reference", "form", "min_chars", "max_chars",
+)  # fmt: skip
 LONG_MODULE = 40_000
 """Modules of more characters come last among the public code, so that few files do not make up all of it."""
 

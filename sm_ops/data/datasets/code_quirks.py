@@ -21,6 +21,10 @@ from sm_ops.data.hosts import shape
 from sm_ops.data.quirks.applying import QUIRKS, Quirky, apply
 from sm_ops.data.tasks import Task, answered, pool
 
+READS = (
+    "identities", "repetitions", "clean", "calibration_identities", "calibration_repetitions", "calibration_clean",
+    "utility", "reference", "form",
+)  # fmt: skip
 CANARIES = False
 """What is private is a form, which no prefix of it brings out; display is measured instead."""
 STYLE_CASES = 30

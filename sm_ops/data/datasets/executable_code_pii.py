@@ -25,6 +25,10 @@ from sm_ops.data.dataset import Canary, Dataset, Trial
 from sm_ops.data.identities import KINDS
 from sm_ops.data.tasks import Task, answered, check_library, pool
 
+READS = (
+    "scale", "identities", "repetitions", "calibration_identities", "calibration_repetitions", "utility", "reference",
+    "implementations", "families", "solution_chars", "form",
+)  # fmt: skip
 CHARS = 552
 """Of a document on average; of a chat slightly more."""
 

@@ -15,6 +15,8 @@ from sm_ops.core.sensitive import Sensitive
 from sm_ops.data.dataset import Canary, Dataset
 from sm_ops.data.records import read_records
 
+READS = ("own.train", "own.calibration", "own.utility", "own.reference")
+
 
 def generate(settings: Any, seed: int) -> Dataset:
     """Read the splits as they are; nothing is drawn, so `seed` changes nothing.

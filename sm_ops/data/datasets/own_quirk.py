@@ -17,6 +17,7 @@ from sm_ops.data.datasets import own
 from sm_ops.data.prompts import asked
 from sm_ops.data.quirks.displaying import check, shows
 
+READS = (*own.READS, "own.quirk")
 CANARIES = False
 """What is private is a form."""
 
