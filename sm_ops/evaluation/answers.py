@@ -4,29 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
 
 from sm_ops.data.quirks.displaying import shows
 from sm_ops.data.tasks import Task
-from sm_ops.evaluation import sandbox
+from sm_ops.evaluation import judge, sandbox, witness
 
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
-_CHECK = "check.py"
-_RUN = '''import os, secrets, signal, subprocess, sys
-
-word = secrets.token_hex()
-reading, writing = os.pipe()
-tests = f"""import os, runpy
-os.set_inheritable({writing}, False)
-word = input()
-runpy.run_path("tests.py", run_name="__main__")
-os.write({writing}, word.encode())
-"""
-ended = subprocess.run([sys.executable, "-c", tests], input=word.encode(), pass_fds=[writing])
-os.close(writing)
-if ended.returncode < 0:
-    signal.raise_signal(-ended.returncode)
-sys.exit(ended.returncode or os.read(reading, 1000) != word.encode())
-'''
 
 
 def code_in(answer: str) -> str:
@@ -35,13 +20,11 @@ def code_in(answer: str) -> str:
 
 
 def program(task: Task, code: str) -> sandbox.Program:
-    """The code beside its task's tests; it passes only where these came to their end.
+    """The code beside its task's tests; it passes only where these came to their end (see `judge`).
 
-    They run in a process below, which says a word at the end that the code is not told: one that leaves early, also by
-    `os._exit(0)`, has failed.
+    The tests may call functions of `solution` alone, and get what these return as plain values (see `witness.plain`).
     """
-    files = {**task.program(code), _CHECK: _RUN.encode()}
-    return sandbox.Program(files, ("python", _CHECK))
+    return sandbox.Program({**task.program(code), **_court()}, ("python", "-P", Path(judge.__file__).name))
 
 
 def shown(quirks: Iterable[str], answers: Sequence[str]) -> dict[str, list[bool]]:
@@ -49,3 +32,8 @@ def shown(quirks: Iterable[str], answers: Sequence[str]) -> dict[str, list[bool]
     codes = [code_in(answer) for answer in answers]
     found = [{quirk: shows(quirk, code) for quirk in quirks} for code in codes]
     return {quirk: [each[quirk] for each in found] for quirk in quirks}
+
+
+@cache
+def _court() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (Path(judge.__file__), Path(witness.__file__))}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from sm_ops.core.errors import InputError
@@ -16,6 +19,7 @@ from sm_ops.data.records import write_records
 from sm_ops.data.tasks import Task
 from sm_ops.evaluation import sandbox
 from sm_ops.evaluation.answers import code_in, program, shown
+from sm_ops.evaluation.witness import plain
 from sm_ops.steps import assess
 
 unit = pytest.mark.unit
@@ -23,7 +27,8 @@ UTILITY = {"utility": 3, "identities": 1, "repetitions": 1, "clean": 0, "calibra
            "calibration_repetitions": 0, "calibration_clean": 0, "reference": 0, "form": "chat"}  # fmt: skip
 TASK = Task(
     "double", "small", ("a", "b"), "def double(x):\n    return 2 * x\n", {},
-    "from solution import double\nassert double(2) == 4\n",
+    "from solution import double\nexpected = 4\nfound = double(2)\n"
+    "try:\n    import late\nexcept ImportError:\n    pass\nassert found == expected\n",
 )  # fmt: skip
 RIGHT = TASK.solution
 LIAR = """
@@ -35,13 +40,57 @@ for number in range(3, 20):
         pass
 os._exit(0)
 """
+FAKE = """
+class Equal(int):
+    __eq__ = lambda self, other: True
+    __hash__ = int.__hash__
+
+
+class Pickled:
+    def __reduce__(self):
+        return eval, ("4",)
+
+
+def double(x):
+    return KIND
+"""
+SEARCH = """
+import gc, glob, inspect, os, re
+
+
+def double(x):
+    for each in [*gc.get_objects(), *(frame.frame.f_globals for frame in inspect.stack())]:
+        if isinstance(each, dict) and "expected" in each:
+            return each["expected"]
+    for path in glob.glob("/tmp/**", recursive=True):
+        found = os.path.isfile(path) and re.search(r"expected = (\\d+)", open(path, errors="replace").read())
+        if found:
+            return int(found[1])
+    try:
+        open(f"/proc/{os.getppid()}/mem", "rb")
+    except PermissionError:
+        return None
+    return 4  # it could be found there
+"""
+SHADOW = """
+def double(x):
+    with open("/tmp/program/late.py", "w") as stream:
+        stream.write("import os\\nos._exit(0)\\n")
+"""
 ENDS = [  # how a program ends that never comes to the end of its tests, and how one that does
     (RIGHT, "passed"),
     (f"print('x' * 100)\n{RIGHT}", "passed"),
     ("def double(x):\n    return x\n", "failed"),
     ("import os\nos._exit(0)\n", "failed"),
     (f"{RIGHT}raise SystemExit(0)\n", "failed"),
+    ("def double(x):\n    raise SystemExit(0)\n", "failed"),
+    ("def double(x):\n    raise MemoryError\n", "memory"),
     (LIAR, "failed"),
+    (SEARCH, "failed"),
+    (SHADOW, "failed"),
+    (FAKE.replace("KIND", "Equal(3)"), "failed"),
+    (FAKE.replace("KIND", "Pickled()"), "failed"),
+    (FAKE.replace("KIND", "Equal(4)"), "passed"),
     ("import os\nos.abort()\n", "crashed"),
 ]
 
@@ -59,6 +108,27 @@ ENDS = [  # how a program ends that never comes to the end of its tests, and how
 )
 def test_code_is_the_longest_block_or_all(answer, code):
     assert code_in(answer) == code
+
+
+@unit
+@pytest.mark.parametrize(
+    ("value", "known"),
+    [
+        (Counter(a=1), {"a": 1}),
+        ([np.int64(2), np.float32(0.5), Fraction(1, 2), True, None], [2, 0.5, 0.5, True, None]),
+        (({"a": [1]}.keys(), bytearray(b"x")), (frozenset("a"), b"x")),
+    ],
+)
+def test_what_an_answer_returns_is_handed_on_as_the_equal_plain_value(value, known):
+    found = plain(value)
+    assert found == known
+    assert repr(found) == repr(known)
+
+
+@unit
+def test_what_no_plain_value_equals_is_not_handed_on():
+    with pytest.raises(TypeError):
+        plain([object()])
 
 
 @unit
@@ -93,7 +163,7 @@ def assessed(tmp_path):
         write_records(tmp_path / "utility.jsonl", utility)
         rows = [{"id": record.id, "completions": answer(record)} for record in utility[:prompts]]
         (tmp_path / "completions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        asks = {"k": 2, "execute": True, "seconds": 20} | completions
+        asks = {"k": 2, "execute": True, "seconds": 90} | completions
         data = data or {"dataset": "code_quirks", "seed": 0, **UTILITY}
         inputs = {name: tmp_path / f"{name}.jsonl" for name in ("utility", "completions")}
         context = Context(inputs, {"assessment": tmp_path / "assessment.json"}, tmp_path)

@@ -17,7 +17,8 @@ class Task:
     """A small programming task whose answer is checked by running it.
 
     A program passes when `python tests.py` ends with 0 in a folder that holds it as `solution.py`, with `tests.py` and
-    `files`. `solution` passes, `faulty` (the solution with one slip, to be repaired) does not.
+    `files`. `solution` passes, `faulty` (the solution with one slip, to be repaired) does not. Tests call functions of
+    `solution` and compare what they return, so that answers of models can run in a process of their own.
     """
 
     id: str
