@@ -24,6 +24,7 @@ from sm_ops.core.records import Record
 from sm_ops.core.registry import did_you_mean
 from sm_ops.core.seeds import derive
 from sm_ops.core.settings import Settings
+from sm_ops.core.types import Progress, unheard
 from sm_ops.data.records import read_records
 from sm_ops.data.statistics import statistics
 from sm_ops.detectors.classes import class_of
@@ -31,7 +32,7 @@ from sm_ops.detectors.taggers import load_tagger, relabel
 
 FORMAT = "attack/1"
 
-Progress = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+Watch = Callable[[str], AbstractContextManager[Progress]]
 """Opens the progress of a task by its name; what it gives is called with (done, all)."""
 
 _WITHOUT_MENTIONS = ("membership",)
@@ -60,7 +61,7 @@ class Audit:
     seed: int = 0
 
 
-def run(audit: Audit, progress: Progress = lambda task: nullcontext(lambda done, total: None)) -> dict[str, Any]:
+def run(audit: Audit, watch: Watch = lambda task: nullcontext(unheard)) -> dict[str, Any]:
     """The report as JSON (format `attack/1`); `InputError` before any model is loaded where something is missing."""
     attacks = {name: registry.load("attack", name) for name in audit.attacks}
     if "membership" in attacks and audit.others is None:
@@ -79,11 +80,11 @@ def run(audit: Audit, progress: Progress = lambda task: nullcontext(lambda done,
     done = {}
     for name, attack in attacks.items():
         chosen, seed = audit.attacks[name], derive(audit.seed, "attack", name)
-        with progress(f"steps of {name}") as told:
+        with watch(f"steps of {name}") as told:
             rows = run_attack(name, model, material, chosen, seed, told)
         public = None
         if baseline is not None:
-            with progress(f"steps of {name} on the public model") as told:
+            with watch(f"steps of {name} on the public model") as told:
                 public = run_attack(name, baseline, material, settings_on_public(chosen), seed, told)
         measures = attack.summary(rows, public, Settings(chosen))
         done[name] = {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from sm_ops.attacks.material import Material, Row
 from sm_ops.core import registry
 from sm_ops.core.errors import InputError
 from sm_ops.core.settings import Settings
+from sm_ops.core.types import Progress, unheard
 from sm_ops.scoring.language_model import LanguageModel
 
 
@@ -18,7 +19,7 @@ def run_attack(
     material: Material,
     settings: Mapping[str, Any],
     seed: int,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> list[Row]:
     """The rows of the attack; see `sm_ops/attacks/members/`."""
     try:

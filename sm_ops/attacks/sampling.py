@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sm_ops.attacks.material import Material, Mention, compared
 from sm_ops.core.errors import InputError
+from sm_ops.core.types import Progress
 from sm_ops.detectors.detector import Detection, Detector
 from sm_ops.scoring.language_model import LanguageModel
-
-Progress = Callable[[int, int], None]
 
 
 class Sample(NamedTuple):

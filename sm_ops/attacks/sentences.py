@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sm_ops.core.records import Record
+from sm_ops.core.types import Progress, unheard
 from sm_ops.masking.intervals import sentence
 from sm_ops.scoring.language_model import LanguageModel
 
@@ -39,9 +40,7 @@ def sentences_of(records: Iterable[Record], counts: Callable[[str], bool] = lamb
     ]
 
 
-def token_logprobs(
-    model: LanguageModel, texts: Sequence[str], progress: Callable[[int, int], None] = lambda done, total: None
-) -> list[np.ndarray]:
+def token_logprobs(model: LanguageModel, texts: Sequence[str], progress: Progress = unheard) -> list[np.ndarray]:
     """ln p in nats of each text's tokens behind the model's prefix; without a prefix, of all but the first (OP-60).
 
     A text that is longer than the context goes on in windows, whose tokens have at least half a context before them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from sm_ops.cli.options import Json
+from sm_ops.core.types import Progress
 
 app = typer.Typer()
 
@@ -90,7 +91,7 @@ def attack(
 
 
 @contextmanager
-def _progress(task: str) -> Iterator[Callable[[int, int], None]]:
+def _progress(task: str) -> Iterator[Progress]:
     from sm_ops.core.display import counting
 
     with counting(task) as tell:

@@ -14,8 +14,7 @@ from sm_ops.core.fingerprint import fingerprint, payload
 from sm_ops.core.settings import Settings
 from sm_ops.core.stage import Context, Step
 from sm_ops.core.store import Record, Store
-
-Progress = Callable[[int, int], None]
+from sm_ops.core.types import Progress, unheard
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def execute(
     step: Step,
     upstream: dict[str, Record],
     store: Store,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = unheard,
     waiting: Callable[[str], None] = lambda sentence: None,
     failed: Callable[[Exception], None] = lambda error: None,
 ) -> Outcome:

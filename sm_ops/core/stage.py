@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sm_ops.core.settings import Settings
+from sm_ops.core.types import Progress, unheard
 
 Class = Literal["restricted", "internal", "public"]
 Numbers = dict[str, float | int | str | None]
@@ -104,7 +105,7 @@ class Context:
     inputs: dict[str, Path]
     outputs: dict[str, Path]
     scratch: Path
-    progress: Callable[[int, int], None] = lambda done, total: None
+    progress: Progress = unheard
 
 
 def _imported(path: str) -> Callable[..., Any]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sm_ops.core.types import Progress, unheard
 from sm_ops.leaks.contents import ERRORS, Opaque, parts
 from sm_ops.leaks.forms import HEAD, head, reach
 from sm_ops.leaks.scan import Scanner
@@ -62,7 +63,7 @@ def find_leaks(
     paths: Iterable[Path],
     values: Iterable[str],
     without: Sequence[Path] = (),
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> Leaks:
     """Search files and folders for values, in all their forms (`sm_ops.leaks.forms`) and in what files pack.
 

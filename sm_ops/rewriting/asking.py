@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +10,10 @@ from threading import Event
 
 from sm_ops.core import fs
 from sm_ops.core.errors import InputError
+from sm_ops.core.types import Progress, unheard
 from sm_ops.rewriting.endpoint import Answer, Endpoint, Messages
 from sm_ops.rewriting.journal import Journal, SentLog
 
-Progress = Callable[[int, int], None]
 JOURNAL = "journal.jsonl"
 
 
@@ -50,7 +50,7 @@ class Asker:
         self._journal = Journal(scratch / JOURNAL)
         self._sent = SentLog(home, endpoint, purpose)
 
-    def ask(self, calls: Sequence[Call], progress: Progress = lambda done, total: None) -> list[Answer]:
+    def ask(self, calls: Sequence[Call], progress: Progress = unheard) -> list[Answer]:
         """The answers in the order of the calls.
 
         Raises the first `InputError`; what was under way by then is waited for and kept, the rest is not sent.

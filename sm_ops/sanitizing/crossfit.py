@@ -16,8 +16,8 @@ from sm_ops.core import fs
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored
+from sm_ops.core.types import Progress
 from sm_ops.sanitizing.labels import left_out
-from sm_ops.scoring.plan import Progress
 
 PARTS = 5
 WHOLE = "whole"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sm_ops.core.errors import InputError
+from sm_ops.core.types import Progress, unheard
 from sm_ops.scoring.backends.hf import positions
 from sm_ops.scoring.forward import Forward
 
@@ -40,7 +41,7 @@ def complete(
     temperature: float,
     top_p: float,
     batch_size: int,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> list[list[Completion]]:
     """`samples` completions of each prompt (ids), in their order.
 

@@ -8,17 +8,15 @@ neither the order of the records nor the number of shards or workers can change 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored, Tokens
+from sm_ops.core.types import Progress
 from sm_ops.scoring.grid import to_grid
-
-Progress = Callable[[int, int], None]
-"""Called with (records done, records in all)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ import numpy as np
 
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored
-from sm_ops.scoring.plan import Batch, Plan, Progress
+from sm_ops.core.types import Progress
+from sm_ops.scoring.plan import Batch, Plan
 from sm_ops.scoring.scores import Source
 
 

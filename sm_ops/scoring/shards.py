@@ -13,9 +13,10 @@ from sm_ops.core.fingerprint import environment
 from sm_ops.core.fs import canonical_json
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored
+from sm_ops.core.types import Progress
 from sm_ops.scaleout.engine import compute
 from sm_ops.scaleout.shards import Shard
-from sm_ops.scoring.plan import Batch, Progress
+from sm_ops.scoring.plan import Batch
 from sm_ops.scoring.reference import Batched, Reference
 
 SHARD_TOKENS = 32_768

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +18,11 @@ from sm_ops.core.home import home_folder
 from sm_ops.core.records import Record
 from sm_ops.core.settings import Settings
 from sm_ops.core.tokens import Scored
+from sm_ops.core.types import Progress
 from sm_ops.scoring.backends.file import FileReference, by_id
 from sm_ops.scoring.scores import Source, read_scores, write_scores
 from sm_ops.scoring.shards import score_in_shards
 from sm_ops.surprise.records import Records, read
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,11 @@ from typing import Any
 from sm_ops.core import fs
 from sm_ops.core.ending import PATIENCE, deferred
 from sm_ops.core.errors import ERRORS, BugError, InputError, sanitise
+from sm_ops.core.types import Progress, unheard
 
 _SOURCE = str(Path(__file__).resolve().parents[2])
 _LOOPBACK = {"GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo"}
 _TASK, _RESULT, _PROGRESS, _MEETING = "task.pt", "result.pt", "progress.json", "meeting"
-
-Progress = Callable[[int, int], None]
 
 
 def run(
@@ -38,7 +37,7 @@ def run(
     device: str,
     threads: int,
     scratch: Path,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> Any:
     """What `function(progress, *arguments)` returns in the first of so many processes, which all run it.
 
@@ -198,7 +197,7 @@ def _join(folder: Path, rank: int) -> Any:
         rank=rank,
         world_size=processes,
     )
-    told = (lambda done, total: _write(folder / _PROGRESS, [done, total])) if rank == 0 else (lambda done, total: None)
+    told = (lambda done, total: _write(folder / _PROGRESS, [done, total])) if rank == 0 else unheard
     try:
         return function(told, *arguments)
     finally:

@@ -26,6 +26,7 @@ from sm_ops.core import fs
 from sm_ops.core.ending import deferred
 from sm_ops.core.errors import InputError, StageError
 from sm_ops.core.seeds import derive
+from sm_ops.core.types import Progress, unheard
 from sm_ops.masking.labels import IGNORED
 from sm_ops.training import trainer
 from sm_ops.training.models import pick_device
@@ -50,7 +51,7 @@ def fit_private(
     private: Any,
     seed: int,
     scratch: Path,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
     steps: int | None = None,
 ) -> Numbers:
     """Train `model` in place on `rows`, one row a record (`packing.rows`), under differential privacy.
@@ -343,7 +344,7 @@ def _train(
     private: Any,
     seed: int,
     scratch: Path,
-    progress: Callable[[int, int], None],
+    progress: Progress,
     asked_to_leave: Callable[[], bool],
 ) -> _Done:
     from transformers import get_scheduler

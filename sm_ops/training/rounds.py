@@ -8,6 +8,7 @@ from typing import Any
 
 from sm_ops.core.history import read_history, write_history
 from sm_ops.core.seeds import derive
+from sm_ops.core.types import Progress, unheard
 from sm_ops.training import trainer
 from sm_ops.training.packing import Row
 
@@ -20,7 +21,7 @@ def fit(
     settings: Any,
     seed: int,
     scratch: Path,
-    progress: trainer.Progress = lambda done, total: None,
+    progress: Progress = unheard,
     intervention: str = "loss",
     steps: int | None = None,
     history_file: Path | None = None,

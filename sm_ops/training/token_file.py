@@ -6,7 +6,7 @@ A folder holds `tokens.bin` (unsigned integers of 2 or 4 bytes, little end first
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from sm_ops.core import fs
 from sm_ops.core.errors import InputError
+from sm_ops.core.types import Progress, unheard
 from sm_ops.data.general import Piece
 from sm_ops.scoring.tokenize import backend, encode, separator_id
 
@@ -26,7 +27,7 @@ def write(
     tokenizer: Any,
     wanted: int,
     folder: Path,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> dict[str, int]:
     """Write exactly so many tokens, separators among them; the last document is cut. Memory holds one piece.
 

@@ -20,6 +20,7 @@ from sm_ops.core import fs
 from sm_ops.core.ending import deferred
 from sm_ops.core.errors import InputError, StageError
 from sm_ops.core.history import write_history
+from sm_ops.core.types import Progress, unheard
 from sm_ops.masking.labels import IGNORED
 from sm_ops.training import distributed, sharding
 from sm_ops.training.interventions import BLOCKING, WEAKENING, blocked_attention, require_blocking, weakened
@@ -36,7 +37,6 @@ MAX_GRAD_NORM = 1.0
 LAYOUT = "layout.json"
 
 Numbers = dict[str, float | None]
-Progress = Callable[[int, int], None]
 
 
 def masked_loss(logits: torch.Tensor, labels: torch.Tensor, kept: torch.Tensor | int) -> torch.Tensor:
@@ -82,7 +82,7 @@ def fit(
     settings: Any,
     seed: int,
     scratch: Path,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = unheard,
     intervention: str = "loss",
     steps: int | None = None,
     validation: Sequence[Row] = (),
@@ -407,7 +407,7 @@ def _share(settings: Any) -> tuple[int, int]:
 
 
 class _Progress(TrainerCallback):
-    def __init__(self, progress: Callable[[int, int], None]) -> None:
+    def __init__(self, progress: Progress) -> None:
         self._progress = progress
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

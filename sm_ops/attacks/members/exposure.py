@@ -24,6 +24,7 @@ from sm_ops.attacks.material import Material, Row, compared
 from sm_ops.attacks.measures import Measure, groups, rate, ratio
 from sm_ops.attacks.sentences import token_logprobs
 from sm_ops.core.seeds import derive
+from sm_ops.core.types import Progress, unheard
 from sm_ops.scoring.language_model import LanguageModel
 
 KNOWLEDGE = "The attacker has candidate strings of the value's form and the probabilities that the model gives them."
@@ -42,7 +43,7 @@ def run(
     material: Material,
     settings: Any,
     seed: int,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> list[Row]:
     """A row for each canary, or where there are none for `settings.canaries` drawn values of each class of members.
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from sm_ops.attacks.material import Material, Mention, Row
 from sm_ops.attacks.measures import ALL, Measure, groups, rate, ratio
-from sm_ops.attacks.sampling import Progress, Sample, draw, required
+from sm_ops.attacks.sampling import Sample, draw, required
 from sm_ops.core.seeds import derive
+from sm_ops.core.types import Progress, unheard
 from sm_ops.metrics import ratio_interval
 from sm_ops.scoring.language_model import LanguageModel
 
@@ -32,7 +33,7 @@ def run(
     material: Material,
     settings: Any,
     seed: int,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> list[Row]:
     """One row for each of `settings.targets` values of a class, drawn from the seed.
 

@@ -13,8 +13,9 @@ from typing import Any
 
 from sm_ops.attacks.material import Material, Row
 from sm_ops.attacks.measures import ALL, Labels, Measure, by_class, by_occurrences, measure, rate
-from sm_ops.attacks.sampling import Progress, draw, required
+from sm_ops.attacks.sampling import draw, required
 from sm_ops.core.seeds import derive
+from sm_ops.core.types import Progress, unheard
 from sm_ops.metrics import wilson
 from sm_ops.scoring.language_model import LanguageModel
 
@@ -76,7 +77,7 @@ def run(
     material: Material,
     settings: Any,
     seed: int,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> list[Row]:
     """One row about the samples, then one for each distinct string of the members or of the samples.
 

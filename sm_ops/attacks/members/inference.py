@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +11,7 @@ from sm_ops.attacks import candidate_sets, guesses, slots
 from sm_ops.attacks.material import Material, Row
 from sm_ops.attacks.measures import Measure, by_class, rate, ratio
 from sm_ops.core.seeds import derive
+from sm_ops.core.types import Progress, unheard
 from sm_ops.scoring.candidates import TIE, Ranking, rank
 from sm_ops.scoring.language_model import LanguageModel
 
@@ -29,7 +30,7 @@ def run(
     material: Material,
     settings: Any,
     seed: int,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> list[Row]:
     """A row for each slot, knowledge, context (characters) and size of the candidate set.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +19,7 @@ from sm_ops.attacks.material import Material, Row
 from sm_ops.attacks.measures import Measure, by_occurrences, measure, rate
 from sm_ops.attacks.sentences import Sentence, sentences_of, token_logprobs
 from sm_ops.core.errors import InputError
+from sm_ops.core.types import Progress, unheard
 from sm_ops.metrics import (
     auroc,
     auroc_interval,
@@ -49,7 +50,7 @@ def run(
     material: Material,
     settings: Any,
     seed: int,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> list[Row]:
     """A row for each sentence of members and others; with `settings.sentences`, for that many of either, drawn.
 
@@ -189,9 +190,7 @@ def _drawn(sentences: Sequence[Sentence], most: int | None, seed: int) -> list[S
     return [each for each in sentences if key(each) <= last]
 
 
-def _phi(
-    model: LanguageModel, texts: Sequence[str], progress: Callable[[int, int], None]
-) -> tuple[np.ndarray, np.ndarray]:
+def _phi(model: LanguageModel, texts: Sequence[str], progress: Progress) -> tuple[np.ndarray, np.ndarray]:
     """Mean log probability (NaN without a token) and number of scored tokens of each text."""
     logprobs = token_logprobs(model, texts, progress)
     phi = np.array([own.mean() if len(own) else np.nan for own in logprobs], np.float64)

@@ -8,7 +8,7 @@ Beside the sampled result stands the exact chance of one hit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from sm_ops.attacks.measures import ALL, Measure, groups, rate, ratio
 from sm_ops.core.errors import InputError
 from sm_ops.core.seeds import derive
 from sm_ops.core.sensitive import Sensitive
+from sm_ops.core.types import Progress, unheard
 from sm_ops.scoring.language_model import LanguageModel
 
 KNOWLEDGE = "Has the first three quarters of a value's tokens, without the text around it, and draws continuations."
@@ -41,7 +42,7 @@ def run(
     material: Material,
     settings: Any,
     seed: int,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> list[Row]:
     """Attack each canary, or else each distinct labelled value, on its own: one row each, in their order.
 

@@ -6,7 +6,6 @@ text is likeliest under the model is the guess.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from sm_ops.attacks.material import Material, Row, compared
 from sm_ops.attacks.measures import Measure, by_class, groups, rate, ratio
 from sm_ops.core.errors import InputError
 from sm_ops.core.seeds import derive
+from sm_ops.core.types import Progress, unheard
 from sm_ops.scoring.candidates import rank
 from sm_ops.scoring.language_model import LanguageModel
 
@@ -32,7 +32,7 @@ def run(
     material: Material,
     settings: Any,
     seed: int,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> list[Row]:
     """One row a slot: whether the guess is right, and whether the true value was among the candidates.
 

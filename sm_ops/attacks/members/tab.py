@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from sm_ops.attacks import guesses, slots
 from sm_ops.attacks.material import Material, Row, compared
 from sm_ops.attacks.measures import Measure
+from sm_ops.core.types import Progress, unheard
 from sm_ops.scoring.language_model import LanguageModel
 
 KNOWLEDGE = "The text before a masked mention, other mentions masked too, and next-token probabilities of the model."
@@ -24,7 +24,7 @@ def run(
     material: Material,
     settings: Any,
     seed: int,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> list[Row]:
     """Rows for each slot, one a criterion, of a greedy continuation of `settings.length` tokens behind the prefix.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sm_ops.core.seeds import derive
+from sm_ops.core.types import Progress, unheard
 from sm_ops.pii.extractor import copying, marking, tiny
 from sm_ops.pii.extractor.supervision import examples
 from sm_ops.pii.extractor.windows import windows
@@ -24,7 +25,7 @@ def make(
     settings: Any,
     folder: Path,
     scratch: Path,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> tuple[Any, Numbers]:
     """A model that lists what is marked in a text, from texts (in NFC) without any label; its tokenizer in `folder`.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from sm_ops.core import fs
 from sm_ops.core.errors import InputError
+from sm_ops.core.types import Progress, unheard
 from sm_ops.pii.extractor.grammar import Rows, State, Vocabulary
 from sm_ops.pii.extractor.marking import Marking, require_marks
 from sm_ops.pii.extractor.supervision import Question, questions
@@ -20,7 +21,7 @@ def extract(
     sources: Sequence[str],
     reading: Any,
     settings: Any,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> list[str]:
     """What the model answers to each text (in NFC), as raw text without the end of the turn.
 
@@ -158,9 +159,7 @@ def _decode(model: Any, asked: Sequence[Question], writers: Sequence[Any], limit
     positions = (present.cumsum(1) - 1).clamp(min=0)
     for _ in range(limit):
         past = {} if cache is None else {name: cache}
-        output = model(
-            ids, attention_mask=present, position_ids=positions, use_cache=True, logits_to_keep=1, **past
-        )
+        output = model(ids, attention_mask=present, position_ids=positions, use_cache=True, logits_to_keep=1, **past)
         chosen = [writer.choose(logits) for writer, logits in zip(writers, output.logits[:, -1], strict=True)]
         going = [row for row, token in enumerate(chosen) if token is not None]
         if not going:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from sm_ops.core.seeds import derive
+from sm_ops.core.types import Progress, unheard
 from sm_ops.pii.extractor import marking
 from sm_ops.pii.extractor.supervision import examples
 from sm_ops.pii.extractor.varying import Variations
@@ -27,7 +28,7 @@ def tune(
     settings: Any,
     seed: int,
     scratch: Path,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = unheard,
     history_file: Path | None = None,
 ) -> tuple[Any, Numbers]:
     """The tuned model and what was done; the whole of the data is verified before the first step.

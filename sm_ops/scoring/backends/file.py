@@ -12,9 +12,9 @@ import numpy as np
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored
+from sm_ops.core.types import Progress
 from sm_ops.scoring.contrast import align
 from sm_ops.scoring.grid import to_grid
-from sm_ops.scoring.plan import Progress
 from sm_ops.scoring.scores import Source, read_scores
 from sm_ops.scoring.tokenize import covering
 

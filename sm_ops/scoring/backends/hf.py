@@ -20,11 +20,12 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.fs import canonical_json, content_hash, sha256
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored, Tokens
+from sm_ops.core.types import Progress
 from sm_ops.scoring import prefix_cache
 from sm_ops.scoring.arithmetic import pick_device, pick_dtype, positive
 from sm_ops.scoring.forward import FALLBACK_TOKENS, Forward
 from sm_ops.scoring.hub import causal_model, damaged, reading
-from sm_ops.scoring.plan import Batch, Plan, Progress
+from sm_ops.scoring.plan import Batch, Plan
 from sm_ops.scoring.reference import run_plan
 from sm_ops.scoring.scores import Source
 from sm_ops.scoring.tokenize import backend, encode, load_tokenizer, prefix_id, tokenize_all, tokenizer_hash

@@ -23,9 +23,9 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.fs import write_atomic, write_json
 from sm_ops.core.records import Record
 from sm_ops.core.tokens import Scored
+from sm_ops.core.types import Progress
 from sm_ops.scoring.grid import to_grid
 from sm_ops.scoring.hub import damaged
-from sm_ops.scoring.plan import Progress
 from sm_ops.scoring.scores import Source
 from sm_ops.scoring.tokenize import encode, tokenize_all, tokenizer_hash, untrim
 
