@@ -31,7 +31,8 @@ any number of scoring workers, wherever they are, the same scores; `calls` is ho
 def payload(step: Step, input_hashes: dict[str, str]) -> dict[str, Any]:
     """Everything that identifies the step's work, as JSON that `drift` can explain field by field.
 
-    A setting that names an existing file or folder counts by the content; a name of no place stays a name.
+    A setting that names an existing file or folder counts by the content; a name of no place stays a name, beside its
+    version where it is an installed package's.
     """
     stage = step.stage
     places = {dotted: place for dotted in stage.places if (place := _place(step.settings, dotted))}
@@ -45,7 +46,7 @@ def payload(step: Step, input_hashes: dict[str, str]) -> dict[str, Any]:
         "inputs": input_hashes,
         "outputs": {output.name: output.cls for output in stage.outputs},
         "code": code,
-        "environment": environment(stage.numeric) | declared(code),
+        "environment": environment(stage.numeric) | declared(code) | _named_packages(step),
     }
 
 
@@ -77,6 +78,12 @@ def declared(modules: Iterable[str]) -> dict[str, str]:
         for name, path in paths.items()
         for package in _parse(path, name, path.stat().st_mtime_ns)[2]
     }
+
+
+def _named_packages(step: Step) -> dict[str, str]:
+    names = (_at(step.settings, dotted) for dotted in step.stage.places)
+    found = {name: _version(name) for name in names if isinstance(name, str) and name}
+    return {name: known for name, known in found.items() if known != _ABSENT}
 
 
 def environment(numeric: bool) -> dict[str, str]:

@@ -1,10 +1,10 @@
 """What a detector's settings name, however deep: other detectors, whose code counts, and files, whose content does.
 
 A member says of itself, as far as it applies: with the constant `DEFAULTS` which settings it has, with `PLACES` which
-of them may name a file or folder, with the function `parts(settings)` which other detectors it loads (name -> settings,
-which lie under `settings.NAME` of its own), with `check(settings)` which values it does not take, and with
-`available(settings)` what it would lack when it is loaded. Both raise `InputError` and load nothing; the first looks at
-the settings alone, the second at this machine.
+of them may name a file or folder, or a package, whose version counts, with the function `parts(settings)` which other
+detectors it loads (name -> settings, which lie under `settings.NAME` of its own), with `check(settings)` which values
+it does not take, and with `available(settings)` what it would lack when it is loaded. Both raise `InputError` and load
+nothing; the first looks at the settings alone, the second at this machine.
 """
 
 from __future__ import annotations

@@ -84,6 +84,14 @@ def test_an_upgraded_package_moves_the_steps_that_stand_on_it_alone(monkeypatch)
     assert payload(detecting(**union), {})["environment"]["credsweeper"] == "999"
 
 
+def test_a_package_that_a_setting_names_counts_by_its_version(monkeypatch):
+    named = {"detector": "union", "settings": {"of": ["spacy"], "settings": {"spacy": {"model": "xx_own_model"}}}}
+    without = payload(detecting(**named), {})["environment"]
+    installed = fingerprint._version
+    monkeypatch.setattr(fingerprint, "_version", lambda name: "2.0" if name == "xx_own_model" else installed(name))
+    assert payload(detecting(**named), {})["environment"] == {**without, "xx_own_model": "2.0"}
+
+
 def test_a_program_counts_by_its_content(tmp_path, monkeypatch):
     program = tmp_path / "gitleaks"
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 from look_alikes import token
@@ -37,12 +38,12 @@ sys.exit({code})
 def program(tmp_path, monkeypatch):
     """Put the stand-in on the path: what it writes and with which code it ends may be chosen."""
 
-    def install(answer="json.dumps(leaks)", code="0"):
+    def install(answer="json.dumps(leaks)", code="0", **settings):
         path = tmp_path / "gitleaks"
         path.write_text(STAND_IN.format(python=sys.executable, answer=answer, code=code))
         path.chmod(0o755)
         monkeypatch.setenv("PATH", str(tmp_path))
-        return registry.load("detector", "gitleaks").load({})
+        return registry.load("detector", "gitleaks").load(settings)
 
     return install
 
@@ -77,6 +78,20 @@ def test_a_secret_that_was_decoded_first_masks_its_lines(program):
     text = "first\nZGVjb2RlZA==\nlast"
     (found,) = program(f"json.dumps([{leak}])").detect([text])
     assert values(text, found) == ["ZGVjb2RlZA==\n"]
+
+
+def test_rules_come_from_the_setting_alone(program, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GITLEAKS_CONFIG", "other.toml")
+    Path("rules.toml").touch()
+    told = 'next(a.partition("=")[2] for a in [*sys.argv, "--config=none"] if a.startswith("--config="))'
+    reported = f'{{"File": "0.txt", "Secret": {told}, "StartLine": 1, "EndLine": 1}}'
+    unseen = f'json.dumps([{reported}] if "GITLEAKS_CONFIG" not in __import__("os").environ else [])'
+    text = f"none {tmp_path / 'rules.toml'}"
+    for settings, used in (({}, "none"), ({"config": "rules.toml"}, str(tmp_path / "rules.toml"))):
+        assert values(text, program(unseen, **settings).detect([text])[0]) == [used]
+    with pytest.raises(InputError, match=r"no file of rules at 'none.toml'"):
+        program(config="none.toml")
 
 
 def test_nothing_found_is_an_empty_or_a_null_report(program):

@@ -1,12 +1,13 @@
 """Gitleaks: the program on the path (version 8.19 or newer), over temporary files, its JSON report read back.
 
-Its rules are its own, or those of a file that its environment variable GITLEAKS_CONFIG names. A comment in the data
-that allows a leak counts for nothing (choice D-3).
+Its rules are its own, or those of the file that the setting `config` names; its environment variables, which name rules
+unseen, are kept from it. A comment in the data that allows a leak counts for nothing (choice D-3).
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -19,25 +20,40 @@ from sm_ops.detectors.detector import SECRET, Detection, check_texts, in_order, 
 from sm_ops.detectors.lines import Lines
 
 PACKAGES = ("gitleaks",)
-DEFAULTS = {"threshold": 0.0}
+PLACES = ("config",)
+DEFAULTS = {"config": None, "threshold": 0.0}
 _OPTIONS = (
     "--report-format=json", "--exit-code=0", "--no-banner", "--log-level=fatal", "--ignore-gitleaks-allow",
 )  # fmt: skip
 
 
 def load(settings: Mapping[str, Any]) -> GitleaksDetector:
-    """The detector; reads `threshold` (it has no scores: all are 1). `InputError` where the program is not there."""
-    check(settings)
-    return GitleaksDetector(available(settings))
+    """The detector; reads `config` (a file of rules) and `threshold` (it has no scores: all are 1).
+
+    Raises `InputError` where the program or the file is not there.
+    """
+    program, rules = available(settings), check(settings)["config"]
+    return GitleaksDetector(program, None if rules is None else Path(rules))
 
 
 def check(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings as `load` takes them."""
-    return with_threshold("gitleaks", settings, DEFAULTS)
+    values = with_threshold("gitleaks", settings, DEFAULTS)
+    if not (values["config"] is None or isinstance(values["config"], str)):
+        raise InputError(
+            "bad-config", "The setting `config` of 'gitleaks' is no text; give the path of a file of rules."
+        )
+    return values
 
 
 def available(settings: Mapping[str, Any]) -> str:
-    """Where the program is; `InputError` where it is not there."""
+    """Where the program is; `InputError` where it or the file of its rules is not there."""
+    rules = check(settings)["config"]
+    if not (rules is None or Path(rules).is_file()):
+        raise InputError(
+            "no-rules",
+            f"The detector 'gitleaks' finds no file of rules at {rules!r}; name one in `config`, or leave it out.",
+        )
     program = shutil.which("gitleaks")
     if program is None:
         raise InputError(
@@ -51,8 +67,8 @@ def available(settings: Mapping[str, Any]) -> str:
 class GitleaksDetector:
     """A program that reads a folder of texts, one start for all texts of a call."""
 
-    def __init__(self, program: str) -> None:
-        self._program = program
+    def __init__(self, program: str, rules: Path | None = None) -> None:
+        self._program, self._rules = program, [] if rules is None else [f"--config={rules.absolute()}"]
 
     def detect(self, texts: Sequence[str]) -> list[list[Detection]]:
         """The spans of each text, labelled `secret`; see `Detector.detect`."""
@@ -74,8 +90,11 @@ class GitleaksDetector:
         return [in_order(own) for own in found]
 
     def _leaks(self, folder: Path, report: Path) -> list[dict[str, Any]]:
-        command = [self._program, "dir", str(folder), f"--report-path={report}", *_OPTIONS]
-        done = subprocess.run(command, cwd=folder.parent, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        command = [self._program, "dir", str(folder), f"--report-path={report}", *self._rules, *_OPTIONS]
+        own = {name: value for name, value in os.environ.items() if not name.startswith("GITLEAKS_")}
+        done = subprocess.run(
+            command, cwd=folder.parent, env=own, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
         if done.returncode:
             raise _failed(f"ended with code {done.returncode}")
         return json.loads(report.read_text(encoding="utf-8")) or []
