@@ -8,6 +8,7 @@ from pathlib import Path
 from sm_ops.core.errors import SmOpsError
 from sm_ops.core.home import all_runs
 from sm_ops.health.row import Row
+from sm_ops.report.words import minute
 from sm_ops.tracking.spool import untracked
 
 _SHOWN = 3
@@ -20,7 +21,7 @@ def rows(home: Path) -> Iterator[Row]:
     except SmOpsError as error:
         yield Row("runs", False, error.hint)
         return
-    last = ", ".join(f"{run.id} of {run.finished[:16].replace('T', ' ')}" for run in runs[-_SHOWN:][::-1])
+    last = ", ".join(f"{run.id} of {minute(run.finished)}" for run in runs[-_SHOWN:][::-1])
     yield Row("runs", True, f"{len(runs)}, the last: {last}" if runs else "none yet; make one with: sm-ops run")
     if waiting:
         told = "1 run is" if waiting == 1 else f"{waiting} runs are"

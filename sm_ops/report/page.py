@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sm_ops.core import fs
-from sm_ops.report.words import told
+from sm_ops.report.words import count, decimal, told
 
 Json = dict[str, Any]
 
@@ -78,6 +78,14 @@ def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], narrow: boo
     )
     kind = ' class="narrow"' if narrow else ""
     return f'<div class="wide"><table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n'
+
+
+def stage_section(stages: Iterable[Json], before: str = "", after: str = "") -> str:
+    """What `outputs.stage_times` gives, with what a flow says of its own before and after it (HTML)."""
+    rows = [(each["stage"], count(each["steps"]), decimal(each["seconds"], digits=1)) for each in stages]
+    table = html_table(("stage", "steps", "seconds"), rows, narrow=True)
+    note = "Seconds that each result took when it was made; a result found in the store costs none again."
+    return section("Stages", before, table, remark(note), after)
 
 
 def csv_text(rows: Sequence[Json]) -> str:

@@ -68,6 +68,16 @@ def count(value: int | None) -> str:
     return DASH if value is None else f"{value:,}"
 
 
+def minute(moment: str) -> str:
+    """An ISO moment to the minute: "2026-05-04 10:30"."""
+    return moment[:16].replace("T", " ")
+
+
+def finished(run: Row) -> str:
+    """Which run a page is of (`{id, finished}`), and when it was done."""
+    return f"Run {run['id']}, finished {minute(run['finished'])} UTC."
+
+
 def rule_name(rule: Row) -> str:
     """A masking rule in the paper's letters: "global n=4 k=4", "global line k=1"."""
     windows = f"n={rule['n']}" if rule["windows"] == "fixed" else rule["windows"]
@@ -91,12 +101,17 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> list[str]:
     return [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
 
 
+def claim(sentence: str, passed: bool | None, detail: str) -> Row:
+    """What a run shows, and the numbers for it; `passed` is `None` where the run cannot tell."""
+    return {"sentence": sentence, "passed": passed, "detail": detail}
+
+
 def claim_lines(claims: Sequence[Row]) -> list[str]:
     """Each claim with whether it holds and the numbers."""
-    width = max((len(told(claim)) for claim in claims), default=0)
-    return [f"{told(claim):<{width}}  {claim['sentence']} ({claim['detail']})" for claim in claims]
+    width = max((len(told(each)) for each in claims), default=0)
+    return [f"{told(each):<{width}}  {each['sentence']} ({each['detail']})" for each in claims]
 
 
-def told(claim: Row) -> str:
+def told(of: Row) -> str:
     """Whether a claim holds, in a word."""
-    return {True: "holds", False: "fails", None: "undefined"}[claim["passed"]]
+    return {True: "holds", False: "fails", None: "undefined"}[of["passed"]]

@@ -8,6 +8,7 @@ from typing import Any
 
 from sm_ops.masking.conditions import BASE
 from sm_ops.report.audit.words import shown
+from sm_ops.report.words import claim
 
 Json = dict[str, Any]
 
@@ -79,4 +80,4 @@ def _together(verdicts: Sequence[bool | None], enough: Any) -> bool | None:
 
 
 def _claim(name: str, sentence: str, passed: bool | None, details: Sequence[str]) -> Json:
-    return {"name": name, "sentence": sentence, "passed": passed, "detail": "; ".join(details)}
+    return {"name": name, **claim(sentence, passed, "; ".join(details))}

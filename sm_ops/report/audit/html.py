@@ -13,8 +13,19 @@ from sm_ops.report.audit.measures import agrees, labels
 from sm_ops.report.audit.plots import along_svg, leakage_svg
 from sm_ops.report.audit.results import load_results
 from sm_ops.report.audit.words import cells, header, in_words, plain, tried
-from sm_ops.report.page import claim_list, csv_text, figure, flat, html_table, item_list, page, remark, section
-from sm_ops.report.words import DASH, bound, count, decimal
+from sm_ops.report.page import (
+    claim_list,
+    csv_text,
+    figure,
+    flat,
+    html_table,
+    item_list,
+    page,
+    remark,
+    section,
+    stage_section,
+)
+from sm_ops.report.words import DASH, bound, count, finished
 
 Json = dict[str, Any]
 
@@ -37,10 +48,9 @@ _EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 
 
 def _page(results: Json, picture: str | None) -> str:
-    finished = results["run"]["finished"][:16].replace("T", " ")
     return page(
         f"{results['run']['name']}: leakage against perplexity",
-        f"Run {results['run']['id']}, finished {finished} UTC.",
+        finished(results["run"]),
         (
             _leakage(results, picture),
             *(_attack(results, each) for each in results["tried"]),
@@ -49,7 +59,7 @@ def _page(results: Json, picture: str | None) -> str:
             _data(results),
             section("What was not tried", item_list(results["not_tried"])),
             section("What this does not say", item_list(results["limits"])),
-            _stages(results),
+            stage_section(results["stages"]),
         ),
     )
 
@@ -227,9 +237,3 @@ def _plain_table(first: str, rows: Sequence[Json]) -> str:
 
 def _cell(name: str, value: Any) -> str:
     return bound(value) if name in ("epsilon", "delta") else plain(value)
-
-
-def _stages(results: Json) -> str:
-    rows = [(each["stage"], count(each["steps"]), decimal(each["seconds"], digits=1)) for each in results["stages"]]
-    note = "Seconds that each result took when it was made; a result found in the store costs none again."
-    return section("Stages", html_table(("stage", "steps", "seconds"), rows, narrow=True), remark(note))

@@ -7,10 +7,10 @@ from typing import Any
 
 from sm_ops.core import fs
 from sm_ops.core.home import Run
-from sm_ops.report.page import claim_list, csv_text, html_table, item_list, page, remark, section
+from sm_ops.report.page import claim_list, csv_text, html_table, item_list, page, remark, section, stage_section
 from sm_ops.report.pii.results import load_results
 from sm_ops.report.pii.words import HEADER, NOT, cells
-from sm_ops.report.words import count, decimal, interval, rated
+from sm_ops.report.words import count, decimal, finished, interval, rated
 
 Json = dict[str, Any]
 
@@ -29,10 +29,9 @@ def write_report(run: Run, home: Path) -> Path:
 
 
 def _page(results: Json) -> str:
-    finished = results["run"]["finished"][:16].replace("T", " ")
     return page(
         f"{results['run']['name']}: finding and masking PII",
-        f"Run {results['run']['id']}, finished {finished} UTC.",
+        finished(results["run"]),
         (
             section("What the run shows", claim_list(results["claims"])),
             _finders(results),
@@ -41,7 +40,7 @@ def _page(results: Json) -> str:
             _familiarity(results),
             _documents(results),
             _masked(results),
-            _stages(results),
+            stage_section(results["stages"]),
             section("What these numbers are not", item_list(NOT)),
         ),
     )
@@ -148,9 +147,3 @@ def _masked(results: Json) -> str:
     )
     header = ("finder", "data set in the vault", "documents", "spans", "tokens", "restored")
     return section("Masked", html_table(header, rows), remark(note))
-
-
-def _stages(results: Json) -> str:
-    rows = [(each["stage"], count(each["steps"]), decimal(each["seconds"], digits=1)) for each in results["stages"]]
-    note = "Seconds that each result took when it was made; a result found in the store costs none again."
-    return section("Stages", html_table(("stage", "steps", "seconds"), rows, narrow=True), remark(note))

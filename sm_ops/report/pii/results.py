@@ -12,7 +12,7 @@ from sm_ops.metrics import difference_interval, standard_error
 from sm_ops.report.outputs import Outputs, stage_times
 from sm_ops.report.pii.leaks import search
 from sm_ops.report.pii.words import NOT, table_lines
-from sm_ops.report.words import claim_lines, rated
+from sm_ops.report.words import claim, claim_lines, rated
 
 FORMAT = "pii-results/1"
 BASE = "base"
@@ -109,7 +109,7 @@ def _claims(run: Run, evaluations: dict[str, Json]) -> list[Json]:
     tuned = evaluations[name]
     numeric = _score(tuned, "numeric")["f1"]
     claims = [
-        _claim(
+        claim(
             "The tuned extractor finds numbers that an empty prediction does not.",
             numeric["value"] > 0,
             f"F1 on numeric types {rated(numeric)} against 0",
@@ -124,7 +124,7 @@ def _claims(run: Run, evaluations: dict[str, Json]) -> list[Json]:
         for name in ("deterministic", "round_trip")
     )
     claims.append(
-        _claim(
+        claim(
             "Masking is deterministic and comes back whole.",
             exact,
             f"{len(evaluations)} finders, {tuned['documents']} documents each",
@@ -132,7 +132,7 @@ def _claims(run: Run, evaluations: dict[str, Json]) -> list[Json]:
     )
     leak = tuned["rates"]["all"]["document_leak"]
     claims.append(
-        _claim(
+        claim(
             "The tuned extractor leaves nothing readable, as a release needs it.",
             leak["value"] == 0,
             f"documents with an uncovered value {rated(leak)}",
@@ -153,13 +153,9 @@ def _comparison(tuned: Json, other: Json, name: str) -> Json:
     }[name]
     established = limits is None or limits[0] > 0 or limits[1] < 0
     passed = values[0] > values[1] if established else None
-    return _claim(sentence, passed, f"F1 {100 * values[0]:.1f} % against {100 * values[1]:.1f} %{shown}")
+    return claim(sentence, passed, f"F1 {100 * values[0]:.1f} % against {100 * values[1]:.1f} %{shown}")
 
 
 def _f1(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     tp, fp, fn = counts
     return 2 * tp, 2 * tp + fp + fn
-
-
-def _claim(sentence: str, passed: bool | None, detail: str) -> Json:
-    return {"sentence": sentence, "passed": passed if passed is None else bool(passed), "detail": detail}

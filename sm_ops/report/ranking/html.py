@@ -7,12 +7,12 @@ from typing import Any
 
 from sm_ops.core import fs
 from sm_ops.core.home import Run
-from sm_ops.report.page import claim_list, csv_text, figure, html_table, item_list, page, remark, section
+from sm_ops.report.page import claim_list, csv_text, figure, html_table, item_list, page, remark, section, stage_section
 from sm_ops.report.ranking.results import SIDES, load_results
 from sm_ops.report.ranking.words import HEADER, LIMITS, cell, cells
 from sm_ops.report.suitability.collect import curves
 from sm_ops.report.suitability.plots import panel_svg
-from sm_ops.report.words import DASH, count, decimal, percent
+from sm_ops.report.words import DASH, count, decimal, finished, percent
 
 Json = dict[str, Any]
 
@@ -43,17 +43,16 @@ def _drawn(separation: Json, results: Json) -> Json:
 
 
 def _page(results: Json, picture: str) -> str:
-    finished = results["run"]["finished"][:16].replace("T", " ")
     return page(
         f"{results['run']['name']}: whole outputs by surprise",
-        f"Run {results['run']['id']}, finished {finished} UTC.",
+        finished(results["run"]),
         (
             _scores(results, picture),
             _rates(results),
             _baselines(results),
             _pairs(results),
             section("What this does not say", item_list(LIMITS)),
-            _stages(results),
+            stage_section(results["stages"]),
         ),
     )
 
@@ -115,9 +114,3 @@ def _pairs(results: Json) -> str:
         html_table(("standardised feature", "mean on validation", "deviation"), features) if features else "",
         remark(f"Source {pairs['source']}, controls {pairs['controls']}; {pairs['clean'] or DASH} safe texts beside."),
     )
-
-
-def _stages(results: Json) -> str:
-    rows = [(each["stage"], count(each["steps"]), decimal(each["seconds"], digits=1)) for each in results["stages"]]
-    note = "Seconds that each result took when it was made; a result found in the store costs none again."
-    return section("Stages", html_table(("stage", "steps", "seconds"), rows, narrow=True), remark(note))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sm_ops.report.suitability.collect import GAP
-from sm_ops.report.words import DASH, decimal, percent, text_table
+from sm_ops.report.words import DASH, claim, decimal, percent, text_table
 
 Json = dict[str, Any]
 
@@ -57,11 +57,11 @@ def table_lines(rows: Sequence[Json]) -> list[str]:
 
 def claims(results: Json) -> list[Json]:
     """What the application side shows of each score and of what is no score, with the numbers."""
-    found = [claim for row in results["rows"] for claim in _claims(row, results)]
+    found = [each for row in results["rows"] for each in _claims(row, results)]
     for name, sides in results["baselines"].items():
         area = sides["application"]
         near = None if area["value"] is None else abs(area["value"] - 0.5) <= GAP
-        found.append(_claim(f"Outputs cannot be ranked by {name} alone.", near, f"AUROC {cell(area)}"))
+        found.append(claim(f"Outputs cannot be ranked by {name} alone.", near, f"AUROC {cell(area)}"))
     return found
 
 
@@ -75,17 +75,13 @@ def _claims(row: Json, results: Json) -> list[Json]:
     kept = None if coverage is None or collateral is None else coverage >= wanted and collateral <= price
     name = row["score"]
     return [
-        _claim(f"{name} ranks risky outputs above safe ones.", above, f"AUROC {cell(own['auroc'])}"),
-        _claim(
+        claim(f"{name} ranks risky outputs above safe ones.", above, f"AUROC {cell(own['auroc'])}"),
+        claim(
             f"{name} finds {percent(wanted)} of the risky outputs for {percent(price)} of the safe ones.",
             kept,
             f"{cell(own['coverage'], share=True)} for {cell(own['collateral'], share=True)}",
         ),
     ]
-
-
-def _claim(sentence: str, passed: bool | None, detail: str) -> Json:
-    return {"sentence": sentence, "passed": passed, "detail": detail}
 
 
 def cautions(results: Json) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sm_ops.report.costs import usd
-from sm_ops.report.words import percent, rated
+from sm_ops.report.words import claim, percent, rated
 
 Json = dict[str, Any]
 
@@ -42,12 +42,12 @@ def _cheaper(crossings: list[Json]) -> Iterator[Json]:
     """Routing against the cheapest full rewrite."""
     for route in dict.fromkeys(each["route"] for each in crossings):
         each = min((c for c in crossings if c["route"] == route), key=lambda crossing: crossing["full_usd"])
-        yield {
-            "sentence": f"{route} costs less than rewriting everything ({each['full']}).",
-            "passed": not each["dearer"],
-            "detail": f"{usd(each['route_usd'])} against {usd(each['full_usd'])} USD a million source tokens at "
+        yield claim(
+            f"{route} costs less than rewriting everything ({each['full']}).",
+            not each["dearer"],
+            f"{usd(each['route_usd'])} against {usd(each['full_usd'])} USD a million source tokens at "
             f"{percent(each['route_share'])} of the sentences; they cross at {percent(each['share'])}",
-        }
+        )
 
 
 def _comparison(sentence: str, one: Json, other: Json) -> Json:
@@ -59,4 +59,4 @@ def _comparison(sentence: str, one: Json, other: Json) -> Json:
         elif values[0]["high"] < values[1]["low"]:
             passed = False
     told = " against ".join(rated(value) for value in values)
-    return {"sentence": sentence, "passed": passed, "detail": f"security {told}"}
+    return claim(sentence, passed, f"security {told}")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sm_ops.report.separation import cuts_poorly, differs, ranks_high
-from sm_ops.report.words import numbered, rated
+from sm_ops.report.words import claim, numbered, rated
 
 Json = dict[str, Any]
 
@@ -22,7 +22,7 @@ def _validation(rows: list[Json]) -> Iterator[Json]:
         if row["kind"] == "surprise" and row["application"] is not None:
             areas = " against ".join(numbered(row[side]["auroc"]) for side in ("validation", "application"))
             passed = None if row["gap"] is None else not differs(row["gap"])
-            yield _claim(
+            yield claim(
                 f"Validation says how well {row['filter']} separates on the application side.", passed, f"AUROC {areas}"
             )
 
@@ -33,7 +33,7 @@ def _ranked(rows: list[Json]) -> Iterator[Json]:
         own = row["application"] or row["validation"]
         f1 = own["f1"]["value"]
         if row["kind"] == "surprise" and ranks_high(own["auroc"]["value"]) and f1 is not None:
-            yield _claim(
+            yield claim(
                 f"{row['filter']} ranks targets high, and one threshold cuts them out well.",
                 not cuts_poorly(f1),
                 f"AUROC {numbered(own['auroc'])}, F1 {numbered(own['f1'])}, precision {rated(own['precision'])}",
@@ -44,8 +44,4 @@ def _combined(combinations: list[Json]) -> Iterator[Json]:
     for each in combinations:
         if each["fold"] == "0":
             sentence = f"{each['surprise']} together with {each['other']} is better than the better of the two."
-            yield _claim(sentence, each["better"], each["reason"])
-
-
-def _claim(sentence: str, passed: bool | None, detail: str) -> Json:
-    return {"sentence": sentence, "passed": passed, "detail": detail.rstrip(".")}
+            yield claim(sentence, each["better"], each["reason"].rstrip("."))

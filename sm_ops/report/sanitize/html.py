@@ -10,13 +10,24 @@ from typing import Any
 from sm_ops.core import fs
 from sm_ops.core.home import Run
 from sm_ops.report.costs import usd
-from sm_ops.report.page import claim_list, csv_text, figure, flat, html_table, item_list, page, remark, section
+from sm_ops.report.page import (
+    claim_list,
+    csv_text,
+    figure,
+    flat,
+    html_table,
+    item_list,
+    page,
+    remark,
+    section,
+    stage_section,
+)
 from sm_ops.report.sanitize.elsewhere import by_category, over_folds, regimes
 from sm_ops.report.sanitize.plots import curves_svg
 from sm_ops.report.sanitize.results import load_results
 from sm_ops.report.sanitize.together import combinations, masks
 from sm_ops.report.sanitize.words import HEADER, LIMITS, RATES, SIDES, cells, chosen, rates, redacted, shared, side_of
-from sm_ops.report.words import DASH, count, decimal, percent, rated
+from sm_ops.report.words import DASH, count, decimal, finished, percent, rated
 
 Json = dict[str, Any]
 
@@ -38,10 +49,9 @@ def write_report(run: Run, home: Path) -> Path:
 
 
 def _page(results: Json, picture: str) -> str:
-    finished = results["run"]["finished"][:16].replace("T", " ")
     return page(
         f"{results['run']['name']}: which filter to take",
-        f"Run {results['run']['id']}, finished {finished} UTC.{_of_folds(results)}",
+        finished(results["run"]) + _of_folds(results),
         (
             _choice(results),
             _filters(results, picture),
@@ -55,7 +65,7 @@ def _page(results: Json, picture: str) -> str:
             over_folds(results),
             _costs(results),
             _corpus(results),
-            _stages(results),
+            stage_section(results["stages"]),
             section("What this does not say", item_list(LIMITS)),
         ),
     )
@@ -255,12 +265,6 @@ def _by_side(what: str, sides: dict[str, dict[str, int]]) -> str:
     names = sorted({name for own in sides.values() for name in own})
     rows = [(_spaced(name), *(count(own.get(name, 0)) for own in sides.values())) for name in names]
     return html_table((what, *sides), rows, narrow=True) if rows else ""
-
-
-def _stages(results: Json) -> str:
-    rows = [(each["stage"], count(each["steps"]), decimal(each["seconds"], digits=1)) for each in results["stages"]]
-    note = "Seconds that each result took when it was made; a result found in the store costs none again."
-    return section("Stages", html_table(("stage", "steps", "seconds"), rows, narrow=True), remark(note))
 
 
 def _plain(value: Any) -> str:

@@ -12,7 +12,7 @@ from sm_ops.core.home import Run
 from sm_ops.evaluation.frontier import family
 from sm_ops.masking.conditions import variant
 from sm_ops.report.outputs import Outputs
-from sm_ops.report.page import claim_list, csv_text, figure, html_table, item_list, page, remark, section
+from sm_ops.report.page import claim_list, csv_text, figure, html_table, item_list, page, remark, section, stage_section
 from sm_ops.report.surprise.limits import limits
 from sm_ops.report.surprise.measures import (
     COMPLETION_NLL,
@@ -30,7 +30,7 @@ from sm_ops.report.surprise.results import load_results
 from sm_ops.report.surprise.strip import shade, strip_svg
 from sm_ops.report.surprise.tables.words import as_html, as_rows, correlation_rows
 from sm_ops.report.surprise.words import METHODS, conditions_table, headline
-from sm_ops.report.words import DASH, count, decimal, interval, percent, share
+from sm_ops.report.words import DASH, count, decimal, finished, interval, percent, share
 
 Json = dict[str, Any]
 
@@ -75,8 +75,7 @@ def _page(results: Json, config: Json, histogram: Json, strip: Json) -> str:
         section("What this does not say", item_list(limits(results, config))),
     )
     title = f"{results['run']['name']}: leakage against utility"
-    finished = results["run"]["finished"][:16].replace("T", " ")
-    return page(title, f"Run {results['run']['id']}, finished {finished} UTC.", sections)
+    return page(title, finished(results["run"]), sections)
 
 
 def _frontier(results: Json) -> str:
@@ -316,9 +315,7 @@ def _paper(results: Json) -> Iterator[str]:
 
 
 def _stages(results: Json, config: Json) -> str:
-    rows = [(each["stage"], count(each["steps"]), decimal(each["seconds"], digits=1)) for each in results["stages"]]
-    total = sum(each["seconds"] for each in results["stages"])
-    rows.append(("all", count(sum(each["steps"] for each in results["stages"])), decimal(total, digits=1)))
+    whole = {"stage": "all", **{key: sum(each[key] for each in results["stages"]) for key in ("steps", "seconds")}}
     training = f"Trained by {METHODS[config['train']['method']]}, seeds {', '.join(map(str, config['seeds']))}."
     if results["lora"]:
         layers = [f"{n} {escape(kind)}" for kind, n in results["lora"].items() if kind != "trainable_parameters"]
@@ -326,14 +323,7 @@ def _stages(results: Json, config: Json) -> str:
             f" Adapters on {', '.join(layers)} layers; {count(results['lora'].get('trainable_parameters'))} "
             "trainable parameters."
         )
-    note = "Seconds that each result took when it was made; a result found in the store costs none again."
-    return section(
-        "Stages",
-        f"<p>{training}</p>",
-        html_table(("stage", "steps", "seconds"), rows, narrow=True),
-        remark(note),
-        _trainings(results),
-    )
+    return stage_section([*results["stages"], whole], f"<p>{training}</p>", _trainings(results))
 
 
 def _trainings(results: Json) -> str:
