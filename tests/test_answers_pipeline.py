@@ -10,7 +10,7 @@ import pytest
 from driving import ROOT, run_cli
 
 from sm_ops.evaluation import sandbox
-from sm_ops.tracking import sent_surprise
+from sm_ops.tracking.sent_surprise import SENT
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +56,7 @@ def test_quirks_are_displayed_and_tasks_solved_where_nothing_is_extracted(tmp_pa
     page = (folder / "report.html").read_text()
     assert "display@2" in page
     assert "canaries extracted" not in page
-    measures = {child.name: child.measures for child in sent_surprise.children(results)}
+    measures = {child.name: child.measures for child in SENT.children(results)}
     assert measures["unmasked"]["display"] is not None
     assert measures["unmasked"]["extraction_approx"] is None
     for command in ("ls", "show"):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from sm_ops.core.errors import InputError
 from sm_ops.tracking import notes, sent_audit, sent_pii, sent_ranking, sent_rewriting, sent_sanitize, sent_surprise
+from sm_ops.tracking.sent import Sent
 from sm_ops.tracking.server import CONDITION_TAG, EXPERIMENT, FLOW_TAG, RUN_TAG
 from sm_ops.tracking.spool import tracking_uri
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Experiment
 
-SENT = {
-    "surprise": sent_surprise,
-    "pii": sent_pii,
-    "audit": sent_audit,
-    "sanitize": sent_sanitize,
-    "ranking": sent_ranking,
-    "rewriting": sent_rewriting,
+SENT: dict[str, Sent] = {
+    "surprise": sent_surprise.SENT,
+    "pii": sent_pii.SENT,
+    "audit": sent_audit.SENT,
+    "sanitize": sent_sanitize.SENT,
+    "ranking": sent_ranking.SENT,
+    "rewriting": sent_rewriting.SENT,
 }
 """What is sent of a flow's runs."""
 
@@ -74,7 +74,7 @@ def comparison(flow: str, experiment: str) -> str:
 
 
 def _tags(experiment: str) -> dict[str, str]:
-    links = ", ".join(f"[{sent.TITLE}]({comparison(flow, experiment)})" for flow, sent in SENT.items())
+    links = ", ".join(f"[{sent.title}]({comparison(flow, experiment)})" for flow, sent in SENT.items())
     views = {f"{_VIEW}{_key(flow)}": _view(flow, sent) for flow, sent in SENT.items()}
     return {**_KIND, notes.TAG: f"Compare runs: {links}.\n\n{_NOTE}", **views}
 
@@ -83,9 +83,9 @@ def _key(flow: str) -> str:
     return f"sm-ops-{flow}"
 
 
-def _view(flow: str, sent: ModuleType) -> str:
+def _view(flow: str, sent: Sent) -> str:
     """The rows of a flow's runs in the plane of its two axes, and bars of each measure beside."""
-    cost, leak = sent.AXES
+    cost, leak = sent.axes
     section = f"{flow}-section"
     card = {"metricSectionId": section, "deleted": False, "isGenerated": False}
     axes = {axis: {"key": key, "type": "METRIC"} for axis, key in (("xaxis", cost), ("yaxis", leak))}
@@ -104,14 +104,14 @@ def _view(flow: str, sent: ModuleType) -> str:
         "lifecycleFilter": "Active",
         "modelVersionFilter": "All Runs",
         "datasetsFilter": [],
-        "selectedColumns": [f"tags.`{RUN_TAG}`", *(f"metrics.`{column.measure}`" for column in sent.COLUMNS)],
+        "selectedColumns": [f"tags.`{RUN_TAG}`", *(f"metrics.`{column.measure}`" for column in sent.columns)],
         "runsHiddenMode": "SHOW_ALL",
         "compareRunCharts": charts,
         "compareRunSections": [
-            {"uuid": section, "name": sent.TITLE, "display": True, "isReordered": False, "deleted": False,
+            {"uuid": section, "name": sent.title, "display": True, "isReordered": False, "deleted": False,
              "isGenerated": False}
         ],
         "isAccordionReordered": True,
         "hideEmptyCharts": True,
     }  # fmt: skip
-    return json.dumps({"name": sent.TITLE, "createdAt": 0, "updatedAt": 0, "state": json.dumps(state)})
+    return json.dumps({"name": sent.title, "createdAt": 0, "updatedAt": 0, "state": json.dumps(state)})

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 from sm_ops.core.home import Run
-from sm_ops.tracking.sent import Child, Column, Json, Measures
+from sm_ops.tracking.sent import Child, Column, Json, Measures, Sent
 
 TAG = "mlflow.note.content"
 _UNDEFINED = "–"
 _GAP = "&emsp;"  # the page sets a table's columns without any
 
 
-def run_note(run: Run, results: Json, sent: ModuleType, here: str, comparison: str) -> str:
+def run_note(run: Run, results: Json, sent: Sent, here: str, comparison: str) -> str:
     """Markdown: first what the page shows before it is unfolded, the claims and the reference's verdict.
 
     `here` is the page's own address below the server's, `comparison` that of the runs beside each other.
     """
     claims, mlflow_run = results["claims"], here.rpartition("/")[2]
-    figure = f"![{sent.TITLE}](get-artifact?path={sent.FIGURE}&run_uuid={mlflow_run})" if sent.FIGURE else ""
+    figure = f"![{sent.title}](get-artifact?path={sent.figure}&run_uuid={mlflow_run})" if sent.figure else ""
     parts = (
         _verdict(claims),
         sent.remark(results),
-        _table(sent.children(results), sent.COLUMNS),
+        _table(sent.children(results), sent.columns),
         figure,
         "\n".join(_claim(claim) for claim in claims),
         f"[The report]({here}/artifacts/report.html) has the rest; [beside other runs]({comparison}). In the home: "

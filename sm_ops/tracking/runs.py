@@ -94,12 +94,12 @@ def _log_parent(client: MlflowClient, experiment: str, run: Run, results: Json, 
     tags = {RUN_TAG: run.id, FLOW_TAG: run.flow, **_who(), **lineage.revisions(run)}
     parent = client.create_run(experiment, began, tags, run.id).info.run_id
     measures = {**sent.summary(results), **numbers.totals(samples)}
-    measures |= {f"{name}/{child.name}": child.measures.get(name) for name in sent.AXES for child in children}
-    parameters = [Param(name, value) for name, value in allowed.parameters(run.config, sent.PARAMETERS)]
+    measures |= {f"{name}/{child.name}": child.measures.get(name) for name in sent.axes for child in children}
+    parameters = [Param(name, value) for name, value in allowed.parameters(run.config, sent.parameters)]
     client.log_batch(parent, [*numbers.metrics(measures, ended), *numbers.system_metrics(samples)], parameters)
-    client.log_inputs(parent, lineage.inputs(run, home, *sent.DATA))
-    client.log_dict(parent, allowed.without_places(run.config, sent.PLACES, sent.MODELS), "config.json")
-    for name in sent.ARTIFACTS:
+    client.log_inputs(parent, lineage.inputs(run, home, *sent.data))
+    client.log_dict(parent, allowed.without_places(run.config, sent.places, sent.models), "config.json")
+    for name in sent.artifacts:
         client.log_artifact(parent, str(allowed.public_file(run.folder / name, home)))
     here = f"#/experiments/{experiment}/runs/{parent}"
     client.set_tag(parent, notes.TAG, notes.run_note(run, results, sent, here, comparison(run.flow, experiment)))
@@ -117,7 +117,7 @@ def _log_child(
 
     began, ended = times
     tags = {RUN_TAG: run.id, FLOW_TAG: run.flow, CONDITION_TAG: child.name, "mlflow.parentRunId": parent, **_who()}
-    tags[notes.TAG] = notes.child_note(child, SENT[run.flow].COLUMNS)
+    tags[notes.TAG] = notes.child_note(child, SENT[run.flow].columns)
     id_ = client.create_run(experiment, began, tags, child.name).info.run_id
     metrics = numbers.metrics(child.measures, ended)
     for seed, measures in child.per_seed if len(child.per_seed) > 1 else ():

@@ -1,14 +1,8 @@
-"""What a run is on a tracking server. One module a flow chooses by name what is sent, and nothing else leaves the home.
-
-Such a module has `TITLE`; `PARAMETERS`, `PLACES` and `MODELS` (dotted settings, as `allowed` reads them); `ARTIFACTS`
-(files of the run's folder) and the `FIGURE` among them, or None; `DATA` (a step and its outputs); `COLUMNS` (measures
-that its table shows); `AXES` (what a protection costs and what still leaks: two measures, whose plane is the
-comparison, and which the run carries for each row); `summary(results)`, `remark(results)` (a sentence, or none) and
-`children(results)`.
-"""
+"""What a run is on a tracking server. A module a flow says in `SENT` what is sent; nothing else leaves the home."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,3 +32,49 @@ class Column:
     measure: str
     heading: str
     share: bool = False
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What is sent of a flow's runs.
+
+    `parameters`, `places` and `models` are dotted settings, as `allowed` reads them; `data` is a step and its outputs;
+    `columns` are the measures that the table of a run's page shows; `axes` two of them, what a protection costs and
+    what still leaks: their plane is the comparison of runs, and the run carries them for each row. `summary` gives
+    numbers of the run as a whole, `children` its rows, `remark` a sentence beside the claims, or none; each takes the
+    run's results. `figure` is a file of the run's folder.
+    """
+
+    title: str
+    parameters: tuple[str, ...]
+    places: tuple[str, ...]
+    models: tuple[str, ...]
+    data: tuple[str, tuple[str, ...]]
+    columns: tuple[Column, ...]
+    axes: tuple[str, str]
+    summary: Callable[[Json], Measures]
+    children: Callable[[Json], list[Child]]
+    remark: Callable[[Json], str] = lambda results: ""
+    figure: str | None = None
+
+    @property
+    def artifacts(self) -> tuple[str, ...]:
+        """The files of the run's folder that are sent."""
+        return "report.html", *([self.figure] if self.figure else []), "results.json"
+
+
+def with_interval(name: str, value: Json | None) -> Measures:
+    """`{value, low, high}` as three measures: NAME, NAME_low, NAME_high; nothing measured is undefined in each."""
+    known = value or {}
+    return {name: known.get("value"), **{f"{name}_{end}": known.get(end) for end in ("low", "high")}}
+
+
+def step_seconds(results: Json) -> Measures:
+    """What the run's results took when they were made."""
+    return {"step_seconds": sum(stage["seconds"] for stage in results["stages"])}
+
+
+def claims_told(results: Json) -> Measures:
+    """How many claims hold, and how many fail."""
+    passed = [claim["passed"] for claim in results["claims"]]
+    return {"claims_that_hold": passed.count(True), "claims_that_fail": passed.count(False)}

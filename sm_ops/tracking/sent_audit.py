@@ -2,45 +2,14 @@
 
 from __future__ import annotations
 
-from sm_ops.tracking.sent import Child, Column, Json, Measures
+from sm_ops.tracking.sent import Child, Column, Json, Measures, Sent, claims_told, step_seconds, with_interval
 
-TITLE = "Leakage by defence"
-PARAMETERS = (
-    "data.corpus", "data.unit", "data.seed", "data.documents",
-    "base.layers", "base.width", "base.heads", "base.context", "base.vocab_size", "base.epochs", "base.seed",
-    "train.method", "train.epochs", "train.batch_size", "train.learning_rate", "train.context", "train.patience",
-    "masking.target", "masking.goldfish", "deduplicate.threshold", "shadows.count", "filling.how",
-)  # fmt: skip
-PLACES = ("data.path", "data.public")
-MODELS = ("base.name", "base.tokenizer", "filling.model")
-FIGURE = "leakage.svg"
-ARTIFACTS = ("report.html", FIGURE, "results.json")
-COLUMNS = (
-    Column("membership", "membership AUC"),
-    Column("extraction", "extraction recall", share=True),
-    Column("inference", "inference accuracy", share=True),
-    Column("reconstruction", "reconstruction accuracy", share=True),
-    Column("perplexity", "perplexity"),
-    Column("epsilon", "epsilon"),
-)
-AXES = ("perplexity", "membership")
 _BASE = "base"
-DATA = ("audit_data", ("train", "others", "validation", "public", "reference"))
 
 
-def summary(results: Json) -> Measures:
+def _summary(results: Json) -> Measures:
     """Numbers of the run as a whole."""
-    passed = [claim["passed"] for claim in results["claims"]]
-    return {
-        "step_seconds": sum(stage["seconds"] for stage in results["stages"]),
-        "claims_that_hold": passed.count(True),
-        "claims_that_fail": passed.count(False),
-    }
-
-
-def remark(results: Json) -> str:
-    """None: the claims say it."""
-    return ""
+    return {**step_seconds(results), **claims_told(results)}
 
 
 def _measures(row: Json) -> Measures:
@@ -48,11 +17,11 @@ def _measures(row: Json) -> Measures:
     measures: Measures = {"epsilon": row["epsilon"], "delta": row["delta"]}
     for name, each in {"perplexity": row["perplexity"], **row["leakage"]}.items():
         if each is not None:
-            measures |= {name: each["value"], **{f"{name}_{end}": each[end] for end in ("low", "high", "se")}}
+            measures |= {**with_interval(name, each), f"{name}_se": each["se"]}
     return measures
 
 
-def children(results: Json) -> list[Child]:
+def _children(results: Json) -> list[Child]:
     """Each defence over seeds, and each seed."""
     return [
         Child(
@@ -72,3 +41,29 @@ def _trained(defence: str, results: Json) -> dict[str, str]:
         return {_BASE: _BASE}
     seeds = [each["seed"] for each in results["per_seed"] if each["defence"] == defence]
     return {f"seed_{seed}": f"audit_train@{defence}-{seed}" for seed in seeds}
+
+
+SENT = Sent(
+    title="Leakage by defence",
+    parameters=(
+        "data.corpus", "data.unit", "data.seed", "data.documents",
+        "base.layers", "base.width", "base.heads", "base.context", "base.vocab_size", "base.epochs", "base.seed",
+        "train.method", "train.epochs", "train.batch_size", "train.learning_rate", "train.context", "train.patience",
+        "masking.target", "masking.goldfish", "deduplicate.threshold", "shadows.count", "filling.how",
+    ),
+    places=("data.path", "data.public"),
+    models=("base.name", "base.tokenizer", "filling.model"),
+    data=("audit_data", ("train", "others", "validation", "public", "reference")),
+    columns=(
+        Column("membership", "membership AUC"),
+        Column("extraction", "extraction recall", share=True),
+        Column("inference", "inference accuracy", share=True),
+        Column("reconstruction", "reconstruction accuracy", share=True),
+        Column("perplexity", "perplexity"),
+        Column("epsilon", "epsilon"),
+    ),
+    axes=("perplexity", "membership"),
+    summary=_summary,
+    children=_children,
+    figure="leakage.svg",
+)  # fmt: skip

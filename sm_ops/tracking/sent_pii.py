@@ -2,53 +2,26 @@
 
 from __future__ import annotations
 
-from sm_ops.tracking.sent import Child, Column, Json, Measures
+from sm_ops.tracking.sent import Child, Column, Json, Measures, Sent, step_seconds, with_interval
 
-TITLE = "Ways of finding PII"
-PARAMETERS = (
-    "documents.seed", "documents.scale", "documents.train", "documents.validation", "documents.test",
-    "tune.method", "tune.epochs", "tune.learning_rate", "tune.context", "extract.decoding",
-)  # fmt: skip
-PLACES = ("documents.own.train", "documents.own.validation", "documents.own.test")
-MODELS = ("base.name",)
-FIGURE = None
-ARTIFACTS = ("report.html", "results.json")
-DATA = ("pii_generate", ("train", "validation", "test"))
-COLUMNS = (
-    Column("f1", "F1", share=True),
-    Column("recall", "recall", share=True),
-    Column("document_leak", "documents with a leak", share=True),
-    Column("entity_leak", "values left", share=True),
-    Column("over_redaction", "over-redaction", share=True),
-)
-AXES = ("over_redaction", "document_leak")
 _TUNED = "tuned_"
 _RATES = ("document_leak", "entity_leak", "over_redaction", "hallucination", "parse_success")
 
 
-def summary(results: Json) -> Measures:
+def _summary(results: Json) -> Measures:
     """Numbers of the run as a whole."""
-    return {
-        "documents": results["documents"]["records"],
-        "step_seconds": sum(stage["seconds"] for stage in results["stages"]),
-    }
-
-
-def remark(results: Json) -> str:
-    """None: the claims say it."""
-    return ""
+    return {"documents": results["documents"]["records"], **step_seconds(results)}
 
 
 def _measures(row: Json) -> Measures:
     """A row's numbers by name; what has an interval has it beside it."""
     measures: Measures = {}
     for name in ("precision", "recall", "f1", *_RATES):
-        value = row[name]
-        measures |= {name: value["value"], f"{name}_low": value["low"], f"{name}_high": value["high"]}
+        measures |= with_interval(name, row[name])
     return measures
 
 
-def children(results: Json) -> list[Child]:
+def _children(results: Json) -> list[Child]:
     """Each way of finding PII; a tuned extractor is one a seed."""
     return [Child(row["finder"], _measures(row), trained=_trained(row["finder"])) for row in results["rows"]]
 
@@ -56,3 +29,25 @@ def children(results: Json) -> list[Child]:
 def _trained(finder: str) -> dict[str, str]:
     seed = finder.removeprefix(_TUNED)
     return {} if seed == finder else {f"seed_{seed}": f"pii_tune@{seed}"}
+
+
+SENT = Sent(
+    title="Ways of finding PII",
+    parameters=(
+        "documents.seed", "documents.scale", "documents.train", "documents.validation", "documents.test",
+        "tune.method", "tune.epochs", "tune.learning_rate", "tune.context", "extract.decoding",
+    ),
+    places=("documents.own.train", "documents.own.validation", "documents.own.test"),
+    models=("base.name",),
+    data=("pii_generate", ("train", "validation", "test")),
+    columns=(
+        Column("f1", "F1", share=True),
+        Column("recall", "recall", share=True),
+        Column("document_leak", "documents with a leak", share=True),
+        Column("entity_leak", "values left", share=True),
+        Column("over_redaction", "over-redaction", share=True),
+    ),
+    axes=("over_redaction", "document_leak"),
+    summary=_summary,
+    children=_children,
+)  # fmt: skip

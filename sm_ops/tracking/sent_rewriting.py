@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-from sm_ops.tracking.sent import Child, Column, Json, Measures
-
-TITLE = "Rewriting beside masking"
-PARAMETERS = ("data.benchmark", "data.levels", "data.documents", "data.seed")
-PLACES = (
-    "data.path", "data.validation", "data.population", "references.*.fit", "references.*.violating", "endpoints.*.url",
-    "selectors.*.settings",
-)  # fmt: skip
-MODELS = ("references.*.model", "endpoints.*.model")
-FIGURE = None
-ARTIFACTS = ("report.html", "results.json")
-DATA = ("rewrite_data", ("validation", "records", "clean"))
-COLUMNS = (
-    Column("security", "security", share=True),
-    Column("utility", "utility"),
-    Column("usd", "USD/M source tokens"),
-    Column("calls", "calls"),
-)
-AXES = ("utility", "security")
+from sm_ops.tracking.sent import Child, Column, Json, Measures, Sent, step_seconds, with_interval
 
 
-def summary(results: Json) -> Measures:
+def _summary(results: Json) -> Measures:
     """Numbers of the run as a whole."""
-    return {
-        "documents": results["data"]["documents"]["records"],
-        "step_seconds": sum(stage["seconds"] for stage in results["stages"]),
-    }
+    return {"documents": results["data"]["documents"]["records"], **step_seconds(results)}
 
 
-def remark(results: Json) -> str:
+def _remark(results: Json) -> str:
     """The first of what the run shows."""
     return next(iter(results["sentences"]), "")
 
 
-def children(results: Json) -> list[Child]:
+def _children(results: Json) -> list[Child]:
     """Each condition that was applied."""
     return [Child(row["condition"], _measures(row)) for row in results["rows"] if row["applied"]]
 
@@ -46,6 +25,27 @@ def _measures(row: Json) -> Measures:
     names = ("calls", "input_tokens", "cached_tokens", "output_tokens", "usd", "selector_usd", "unjudged")
     measures: Measures = {name: row[name] for name in names}
     for name in ("security", "utility"):
-        value = row[name] or {"value": None, "low": None, "high": None}
-        measures |= {name: value["value"], f"{name}_low": value["low"], f"{name}_high": value["high"]}
+        measures |= with_interval(name, row[name])
     return measures
+
+
+SENT = Sent(
+    title="Rewriting beside masking",
+    parameters=("data.benchmark", "data.levels", "data.documents", "data.seed"),
+    places=(
+        "data.path", "data.validation", "data.population", "references.*.fit", "references.*.violating",
+        "endpoints.*.url", "selectors.*.settings",
+    ),
+    models=("references.*.model", "endpoints.*.model"),
+    data=("rewrite_data", ("validation", "records", "clean")),
+    columns=(
+        Column("security", "security", share=True),
+        Column("utility", "utility"),
+        Column("usd", "USD/M source tokens"),
+        Column("calls", "calls"),
+    ),
+    axes=("utility", "security"),
+    summary=_summary,
+    children=_children,
+    remark=_remark,
+)  # fmt: skip

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from sm_ops.tracking.sent import Child, Column, Json, Measures
+from sm_ops.tracking.sent import Child, Column, Json, Measures, Sent, step_seconds, with_interval
 
-TITLE = "Filters of a corpus"
-PARAMETERS = (
-    "corpus.name", "corpus.folds", "corpus.seed", "unit", "threshold_folds", "acceptable_collateral", "coverage", "use",
-)  # fmt: skip
-PLACES = (
-    "corpus.validation", "corpus.records", "corpus.families", "references.*.fit", "references.*.violating",
-    "filters.*.settings.records", "filters.*.settings.settings.*.records",
-)  # fmt: skip
-MODELS = ("references.*.model", "filters.*.settings.**", "corpus.settings.**")
-FIGURE = None
-ARTIFACTS = ("report.html", "results.json")
-DATA = ("san_corpus", ("validation-0", "records-0"))
-COLUMNS = (
+_COLUMNS = (
     Column("auroc", "AUROC"),
     Column("tpr", "targets covered", share=True),
     Column("fpr", "other content masked", share=True),
@@ -24,26 +12,25 @@ COLUMNS = (
     Column("f1", "F1", share=True),
     Column("coverage", "covered at the acceptable rate", share=True),
 )
-AXES = ("fpr", "tpr")
 _SIDES = ("application", "validation")
-_NAMES = tuple(column.measure for column in COLUMNS)
+_NAMES = tuple(column.measure for column in _COLUMNS)
 
 
-def summary(results: Json) -> Measures:
+def _summary(results: Json) -> Measures:
     """Numbers of the run as a whole."""
     return {
         "filters": len({row["filter"] for row in results["rows"]}),
         "suitable": sum(row["decision"] == "suitable" for row in results["rows"] if row["fold"] == "0"),
-        "step_seconds": sum(stage["seconds"] for stage in results["stages"]),
+        **step_seconds(results),
     }
 
 
-def remark(results: Json) -> str:
+def _remark(results: Json) -> str:
     """Which filter to take, and why."""
     return results["choice"]["reason"]
 
 
-def children(results: Json) -> list[Child]:
+def _children(results: Json) -> list[Child]:
     """Each filter of each fold: what it does on the application side, or where that is not labelled on validation."""
     several = len({row["fold"] for row in results["rows"]}) > 1
     return [
@@ -58,5 +45,25 @@ def _measures(row: Json) -> Measures:
     measures: Measures = {}
     for name, value in {**shown, "coverage": point and point["coverage"]}.items():
         if value is not None and name in _NAMES:
-            measures |= {name: value["value"], f"{name}_low": value["low"], f"{name}_high": value["high"]}
+            measures |= with_interval(name, value)
     return measures
+
+
+SENT = Sent(
+    title="Filters of a corpus",
+    parameters=(
+        "corpus.name", "corpus.folds", "corpus.seed", "unit", "threshold_folds", "acceptable_collateral", "coverage",
+        "use",
+    ),
+    places=(
+        "corpus.validation", "corpus.records", "corpus.families", "references.*.fit", "references.*.violating",
+        "filters.*.settings.records", "filters.*.settings.settings.*.records",
+    ),
+    models=("references.*.model", "filters.*.settings.**", "corpus.settings.**"),
+    data=("san_corpus", ("validation-0", "records-0")),
+    columns=_COLUMNS,
+    axes=("fpr", "tpr"),
+    summary=_summary,
+    children=_children,
+    remark=_remark,
+)  # fmt: skip

@@ -25,7 +25,7 @@ from sm_ops.report.audit.measures import over_seeds
 from sm_ops.report.audit.results import load_results, print_table
 from sm_ops.report.audit.words import shown, table_lines
 from sm_ops.report.finish import results_of
-from sm_ops.tracking import sent_audit
+from sm_ops.tracking.sent_audit import SENT
 
 pytestmark = pytest.mark.unit
 
@@ -392,7 +392,7 @@ def test_a_removed_result_is_told(tmp_path: Path) -> None:
 
 def test_what_is_sent_are_numbers_by_defence(one: tuple, page: str) -> None:
     results = load_results(*one)
-    children = {child.name: child for child in sent_audit.children(results)}
+    children = {child.name: child for child in SENT.children(results)}
     assert list(children) == ["base", *DEFENCES]
     dp = children["dp"]
     assert (dp.measures["epsilon"], dp.measures["extraction"], dp.measures["membership_high"]) == (
@@ -401,5 +401,5 @@ def test_what_is_sent_are_numbers_by_defence(one: tuple, page: str) -> None:
         pytest.approx(0.57),
     )
     assert [seed for seed, _ in dp.per_seed] == [0]
-    assert sent_audit.summary(results)["claims_that_hold"] == 4
-    assert all((one[0].folder / name).is_file() for name in sent_audit.ARTIFACTS)
+    assert SENT.summary(results)["claims_that_hold"] == 4
+    assert all((one[0].folder / name).is_file() for name in SENT.artifacts)

@@ -10,7 +10,7 @@ from report.fake_runs import FakeRun
 from sm_ops.core.config import load_pipeline, resolve
 from sm_ops.report.rewriting.html import write_report
 from sm_ops.report.rewriting.results import load_results, print_table
-from sm_ops.tracking import sent_rewriting
+from sm_ops.tracking.sent_rewriting import SENT
 
 SECURITY = {"value": 0.5, "low": 0.4, "high": 0.6, "k": 5, "n": 10}
 
@@ -90,7 +90,7 @@ def test_what_was_sent_is_measured_and_costs_are_compared(make, capsys):
     assert "2 answers could not be read" in told
     print_table(results)
     assert "not sent" not in capsys.readouterr().out
-    assert [child.measures["security"] for child in sent_rewriting.children(results)] == [0.05, 0.2, 0.5, 0.9]
+    assert [child.measures["security"] for child in SENT.children(results)] == [0.05, 0.2, 0.5, 0.9]
     (separation,) = results["separations"]
     assert (separation["setting"], separation["score"], separation["application"]) == ("redac_bench", "surprise", None)
 
@@ -105,4 +105,4 @@ def test_without_endpoints_the_page_says_that_nothing_was_sent(make, capsys):
     assert results["crossings"] == []
     print_table(results)
     assert "(20 not sent)" in capsys.readouterr().out
-    assert [child.name for child in sent_rewriting.children(results)] == ["plain"]
+    assert [child.name for child in SENT.children(results)] == ["plain"]

@@ -64,7 +64,7 @@ NO_PLACES = (
 def test_every_setting_that_names_a_place_is_known(flow: str) -> None:
     config, sent = planted(FLOWS[flow]), SENT[flow]
     assert sum(1 for _ in left(config)) > 5, "the walk finds what it plants"
-    told = without_places(config, sent.PLACES, sent.MODELS)
+    told = without_places(config, sent.places, sent.models)
     assert [each for each in left(told) if not any(fnmatch(each, name) for name in NO_PLACES)] == []
 
 
@@ -73,6 +73,6 @@ def test_records_of_a_detector_are_a_place_whatever_they_look_like() -> None:
     settings = {"records": "own/gold", "settings": {"gold": {"records": "own/gold"}, "spacy": {"model": "own/gold"}}}
     config = {"masking": {"detectors": {"one": {"settings": settings}}}, "mixture": None}
     sent = SENT["surprise"]
-    told = without_places(config, sent.PLACES, sent.MODELS)["masking"]["detectors"]["one"]["settings"]
+    told = without_places(config, sent.places, sent.models)["masking"]["detectors"]["one"]["settings"]
     assert "own/gold" not in (told["records"], told["settings"]["gold"]["records"])
     assert told["settings"]["spacy"]["model"] == "own/gold"

@@ -14,7 +14,7 @@ from sm_ops.release.material import Material
 from sm_ops.release.sources.sanitized import from_sanitization
 from sm_ops.release.sources.stored import lineage_of, pipeline_of, record_of
 from sm_ops.report.surprise.results import load_results
-from sm_ops.tracking import sent_surprise
+from sm_ops.tracking.sent_surprise import SENT
 
 SHARD = "train.jsonl"
 
@@ -59,7 +59,7 @@ def from_run(home: Path, run: Run, about: About) -> Material:
             "values": [str(path) for path in values],
             "vault": None,
         },
-        config={"run": run.id, "pipeline": pipeline_of(run, sent_surprise)},
+        config={"run": run.id, "pipeline": pipeline_of(run, SENT)},
         evidence={"redaction.json": redaction, **_evidence(results, redaction["point"], run, store)},
         frontier=frontier if frontier.is_file() else None,
     )

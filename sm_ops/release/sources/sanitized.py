@@ -12,7 +12,7 @@ from sm_ops.core.store import Store
 from sm_ops.release.about import About
 from sm_ops.release.material import Material
 from sm_ops.release.sources.stored import lineage_of, pipeline_of, record_of
-from sm_ops.tracking import sent_sanitize
+from sm_ops.tracking.sent_sanitize import SENT
 
 SHARD = "records.jsonl"
 
@@ -49,7 +49,7 @@ def from_sanitization(home: Path, run: Run, about: About) -> Material:
             "values": [str(path) for path in sources],
             "vault": None,
         },
-        config={"run": run.id, "pipeline": pipeline_of(run, sent_sanitize)},
+        config={"run": run.id, "pipeline": pipeline_of(run, SENT)},
         evidence={"redaction.json": redaction, "suitability.json": _verdict(choice, measures)},
     )
 

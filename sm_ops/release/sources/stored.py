@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 from sm_ops.core.errors import InputError
@@ -10,6 +9,7 @@ from sm_ops.core.home import Run
 from sm_ops.core.store import Record, Store
 from sm_ops.release import lineage
 from sm_ops.tracking.allowed import without_places
+from sm_ops.tracking.sent import Sent
 
 Json = dict[str, Any]
 
@@ -26,9 +26,9 @@ def record_of(run: Run, store: Store, step: str) -> Record:
     return found
 
 
-def pipeline_of(run: Run, sent: ModuleType) -> Json:
+def pipeline_of(run: Run, sent: Sent) -> Json:
     """The run's config without the names of files and folders, as runs are tracked, and without what is said apart."""
-    told = without_places(run.config, sent.PLACES, sent.MODELS)
+    told = without_places(run.config, sent.places, sent.models)
     return {key: value for key, value in told.items() if key != "release"}
 
 
