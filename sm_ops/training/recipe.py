@@ -180,8 +180,15 @@ def _steps_sentence(schedule: Facts, about: str) -> str:
     return (
         f"{about}{schedule['steps']:,} {'of' if stopped else '='} {passes} "
         f"({about}{schedule['rows']:,} rows of up to {schedule['context']:,} tokens, {schedule['batch']} a step), "
-        f"warm-up {schedule['warmup_steps']}"
+        f"warm-up {schedule['warmup_steps']:,}{_too_long(schedule)}"
     )
+
+
+def _too_long(schedule: Facts) -> str:
+    """What to say of an estimated training, which is not refused as one of known length is."""
+    if schedule["warmup_steps"] < schedule["steps_per_round"]:
+        return ""
+    return ", which would not end before the training does: lower warmup_steps or warmup_ratio"
 
 
 def _evaluation_lines(evaluation: Facts) -> list[str]:

@@ -158,6 +158,11 @@ def test_a_recipe_that_cannot_work_is_refused(source, override, words):
         facts(source, override)
 
 
+def test_a_warm_up_as_long_as_an_estimated_training_is_told():
+    lines = " ".join(recipe.describe(facts("tiny", "train.warmup_steps=5000")))
+    assert "warm-up 5,000, which would not end before the training does" in lines
+
+
 def test_own_records_are_counted(tmp_path):
     spans = [{"start": 4, "end": 5, "label": "number"}]
     lines = [json.dumps({"id": str(i), "text": "x = 1\n" * 50, "spans": spans}) + "\n" for i in range(30)]
