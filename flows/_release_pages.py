@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from sm_ops.core.errors import SmOpsError
+from sm_ops.release.checking import stopping
 from sm_ops.release.folder import CHECKS, REPORT, Release, all_releases
 from sm_ops.release.states import next_command, state_of
 
@@ -52,11 +53,7 @@ def due(release: Release) -> str:
 
 def failed_checks(release: Release) -> list[str]:
     """The names of the checks that stop a release."""
-    return [
-        each["name"]
-        for each in _checks(release)
-        if each["severity"] == "block" and each["status"] in ("fail", "unmeasured") and not each["waived"]
-    ]
+    return stopping(_checks(release))
 
 
 def key(name: str) -> str:

@@ -13,6 +13,7 @@ from sm_ops.core import fs
 from sm_ops.core.errors import StageError
 from sm_ops.core.home import Run
 from sm_ops.release import ledger
+from sm_ops.release.checking import stopping
 from sm_ops.release.folder import CHECKS, CONFIG, POLICY, REPORT, Release
 from sm_ops.release.policy import parse, read_policy
 from sm_ops.release.states import next_command, state_of
@@ -72,13 +73,8 @@ def _says(found: Release, about: dict[str, Any] | None, policy: bytes) -> bool:
 
 def _failure(found: Release) -> str:
     checks = json.loads((found.folder / CHECKS).read_bytes())["checks"]
-    failed = [
-        each["name"]
-        for each in checks
-        if each["severity"] == "block" and each["status"] in ("fail", "unmeasured") and not each["waived"]
-    ]
-    told = f"{found} does not pass {', '.join(failed)}; see {found.folder / REPORT}. Change data or policy and run "
-    return f"{told}again, or let the role privacy waive it: sm-ops release check --help"
+    told = f"{found} does not pass {', '.join(stopping(checks))}; see {found.folder / REPORT}."
+    return f"{told} Change data or policy and run again, or let the role privacy waive it: sm-ops release check --help"
 
 
 def _way_out(found: Release) -> list[str]:

@@ -9,7 +9,7 @@ bundle; and it holds no value of the data. A module that sets `SEARCHES_RENDERED
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -108,6 +108,16 @@ class Bundle:
         except (FileNotFoundError, ValueError):
             return None
         return value if isinstance(value, dict) else None
+
+
+def blocks(outcome: Json) -> bool:
+    """Whether an outcome stops a release unless somebody waives it: failed, or not measured, where that blocks."""
+    return outcome["severity"] == "block" and outcome["status"] in ("fail", "unmeasured")
+
+
+def stopping(checks: Iterable[Json]) -> list[str]:
+    """The names of the checks, as `checks.json` has them, that stop a release."""
+    return [each["name"] for each in checks if blocks(each) and not each["waived"]]
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:

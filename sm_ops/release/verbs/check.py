@@ -19,7 +19,7 @@ from sm_ops.core.errors import ApprovalError, InputError
 from sm_ops.core.settings import Settings
 from sm_ops.release import approvers, clock, envelopes, integrity, keys, ledger, statements, states
 from sm_ops.release.card import card
-from sm_ops.release.checking import Bundle, Outcome, Status
+from sm_ops.release.checking import Bundle, Outcome, Status, blocks, stopping
 from sm_ops.release.facts import facts_of
 from sm_ops.release.folder import CARD, CHECKS, DECISION, MANIFEST, PUBLICATION, REJECTION, REPORT, Release
 from sm_ops.release.ledger import Actor
@@ -169,13 +169,9 @@ def _checks(release: Release, outcomes: Mapping[str, Json], waivers: Mapping[str
     """The content of `checks.json`. A waiver counts where its check blocks."""
     rows = []
     for name, outcome in outcomes.items():
-        rows.append({"name": name, **outcome, "waived": waivers.get(name) if _blocks(outcome) else None})
-    stopped = any(_blocks(row) and row["waived"] is None for row in rows)
-    return {"format": FORMAT, "release": str(release), "verdict": "fail" if stopped else "pass", "checks": rows}
-
-
-def _blocks(outcome: Json) -> bool:
-    return outcome["severity"] == "block" and outcome["status"] in ("fail", "unmeasured")
+        rows.append({"name": name, **outcome, "waived": waivers.get(name) if blocks(outcome) else None})
+    verdict = "fail" if stopping(rows) else "pass"
+    return {"format": FORMAT, "release": str(release), "verdict": verdict, "checks": rows}
 
 
 # ---- waivers -------------------------------------------------------------------------------------------
@@ -217,7 +213,7 @@ def _check_waivable(release: Release, name: str, outcomes: Mapping[str, Json]) -
     if name not in outcomes:
         near = registry.did_you_mean(name, outcomes)
         raise InputError("unknown-check", f"The policy of {release} lists no check {name!r}; {near}.")
-    if not _blocks(outcomes[name]):
+    if not blocks(outcomes[name]):
         state = outcomes[name]["status"] if outcomes[name]["severity"] == "block" else "warn"
         hint = f"{name} does not stop {release} ({state}), so there is nothing to waive."
         raise InputError("nothing-to-waive", hint)
