@@ -26,12 +26,11 @@ from sm_ops.core import exclusive
 from sm_ops.core.config.deployments import resolved
 from sm_ops.core.errors import InputError, sanitise
 from sm_ops.core.home import Run, home_folder
+from sm_ops.core.orchestration import SUPERSEDED
 from sm_ops.release import after_run
 from sm_ops.report.finish import finish
 from sm_ops.runner import run_pipeline
 
-SUPERSEDED = "Superseded"
-"""The name of the last state of a scheduled run that left its work to a newer one."""
 WAITING = "Waiting for a GPU"
 """The name of the state of a run while another process computes on its GPU."""
 

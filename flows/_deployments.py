@@ -13,11 +13,12 @@ from prefect.events.schemas.automations import AutomationCore, EventTrigger, Pos
 from prefect.events.schemas.events import ResourceSpecification
 
 from flows._dates import dates
-from flows._releases import EXIT_CODES, deployments
-from flows._settings import HEARTBEAT, TAG
+from flows._releases import deployments
+from flows._settings import TAG
 from sm_ops.core.config.deployments import ON_DEMAND, Deployments, Schedule, parameters_schema
 from sm_ops.core.config.loading import FLOWS
 from sm_ops.core.errors import InputError
+from sm_ops.core.orchestration import EXIT_CODES, SETTINGS, SILENT, SUPERSEDED
 
 SILENCE = 90
 START = 300
@@ -25,16 +26,10 @@ START = 300
 
 _CRON_FIELDS = 5
 
-ENVIRONMENT = {
-    "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT),
-    "PREFECT_LOGGING_LEVEL": "CRITICAL",
-    "PREFECT_LOGGING_TO_API_ENABLED": "false",
-    "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
-    "DO_NOT_TRACK": "true",
-}
+ENVIRONMENT = {**SETTINGS, **SILENT}
 """Of every run's process, whatever its worker's environment says. Secrets come from the worker alone."""
 
-_LAST_STATES = {"Completed", "Failed", "Cancelled", "Crashed", "Paused", "Suspended", "Superseded", *EXIT_CODES}
+_LAST_STATES = {"Completed", "Failed", "Cancelled", "Crashed", "Paused", "Suspended", SUPERSEDED, *EXIT_CODES}
 
 
 @dataclass(frozen=True)

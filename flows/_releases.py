@@ -23,28 +23,12 @@ from prefect.states import Completed, Failed
 from prefect.types.entrypoint import EntrypointType
 
 from flows import _release_pages as pages
-from sm_ops.core.errors import (
-    EXIT_BUG,
-    EXIT_CHECK,
-    EXIT_INPUT,
-    EXIT_NOT_APPROVED,
-    EXIT_TAMPERED,
-    SmOpsError,
-    sanitise,
-)
+from sm_ops.core.errors import EXIT_CHECK, SmOpsError, sanitise
 from sm_ops.core.home import find_run, home_folder
+from sm_ops.core.orchestration import EXIT_CODES
 from sm_ops.release.folder import Release, existing
 from sm_ops.release.mirror import mirror_where_tracked
 
-EXIT_CODES = {
-    "Completed": 0,
-    "Internal error": EXIT_BUG,
-    "Failed": EXIT_INPUT,
-    "Checks failed": EXIT_CHECK,
-    "Not approved": EXIT_NOT_APPROVED,
-    "Revoked or tampered": EXIT_TAMPERED,
-}
-"""The names of last states; each stands for an exit code."""
 NAMES = {code: name for name, code in EXIT_CODES.items()}
 
 RESOURCE = "sm-ops.release."

@@ -17,6 +17,7 @@ from flows._process import INSIDE, end_with_parent, in_words, run_apart
 from flows._settings import configure
 from sm_ops.core.errors import InputError
 from sm_ops.core.home import home_folder
+from sm_ops.core.orchestration import EXIT_CODES
 
 
 def main(arguments: list[str]) -> int:
@@ -39,7 +40,7 @@ def _run(verb: str, parameters: dict[str, str | None]) -> int:
     state: Any = None
     with suppress(Exception):  # Prefect's own words may hold anything
         state = getattr(_releases, verb)(**parameters, return_state=True)
-    code = _releases.EXIT_CODES.get(state.name) if state else None
+    code = EXIT_CODES.get(state.name) if state else None
     if code is None:
         raise InputError(
             "prefect-failed",

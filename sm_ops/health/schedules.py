@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from sm_ops.core.orchestration import BAD_ENDS
 from sm_ops.health.row import Row
 
 _PATIENCE = 60
 """Seconds for a server to answer."""
 _WAITING = 2
 """Late runs of a schedule that may wait for the one under way."""
-_BAD = ("Failed", "Crashed", "TimedOut", "Internal error", "Checks failed", "Not approved", "Revoked or tampered")
-"""Last states of a run that a person has to look at."""
 
 
 def rows(home: Path) -> Iterator[Row]:
@@ -60,7 +59,7 @@ def _asked() -> subprocess.CompletedProcess[str]:
 def _schedule(row: dict[str, Any], busy: bool) -> Row:
     """A run or two that wait for another one's end are no trouble; more are, and any where none is under way."""
     last = f"last {row['last_state']} ({row['last_expected']})" if row["last_state"] else "never ran"
-    well = row["last_state"] not in _BAD and row["late"] <= (_WAITING if busy else 0)
+    well = row["last_state"] not in BAD_ENDS and row["late"] <= (_WAITING if busy else 0)
     state = "paused" if row["paused"] else f"next {row['next']}"
     late = f", {row['late']} late" if row["late"] else ""
     return Row("schedule", well, f"{row['slug']} ({row['cron']} {row['timezone']}): {state}, {last}{late}")

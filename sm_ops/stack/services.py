@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from sm_ops.core import fs
+from sm_ops.core import fs, orchestration
 from sm_ops.stack import postgres, s3
 from sm_ops.stack.plan import HOST, Plan
 from sm_ops.stack.secrets import secret
@@ -58,9 +58,7 @@ def prefect_worker(plan: Plan, pool: str) -> Service:
         **client_variables(plan),
         "SM_OPS_HOME": str(plan.home),
         "PREFECT_HOME": str(plan.home / "prefect"),
-        "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
-        "PREFECT_LOGGING_TO_API_ENABLED": "false",
-        "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",  # without them nobody notices a run whose host has gone
+        **orchestration.SETTINGS,
     }
     return Service(
         name=f"prefect-worker-{pool}",

@@ -12,12 +12,11 @@ from prefect.client.schemas.objects import CreatedBy, DeploymentSchedule, FlowRu
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.states import Completed, Failed, Late, Running, Scheduled
 
-from flows._deployed import SUPERSEDED
 from flows._deployments import automations, wanted
 from flows._due import superseded, window
-from flows._releases import EXIT_CODES
 from sm_ops.core.config.deployments import Deployments
 from sm_ops.core.errors import InputError
+from sm_ops.core.orchestration import EXIT_CODES, SUPERSEDED
 
 SCHEDULE, OTHER = uuid4(), uuid4()
 
