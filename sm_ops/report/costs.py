@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from sm_ops.core.prices import MACHINE_HOUR
 from sm_ops.metrics import usd_per_million
 from sm_ops.report.words import DASH
 
 Json = dict[str, Any]
-
-MACHINE_HOUR = 5.0
-"""US dollars for an hour of a warm H200, which the paper assumes; a config's `prices.machine_hour` is the user's."""
 
 
 def selecting(seconds: float, source_tokens: int | None, machine_hour: float = MACHINE_HOUR) -> Json:

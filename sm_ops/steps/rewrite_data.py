@@ -58,7 +58,7 @@ def run(settings: Settings, context: Context) -> Numbers:
         "population": data.population is not None,
         "prices": {
             "rewriter": settings.endpoints.rewriter.prices.plain(),
-            "machine_usd_per_hour": settings.machine_usd_per_hour,
+            "machine_usd_per_hour": settings.prices.machine_hour,
         },
     }
     fs.write_json(context.outputs["data"], told)

@@ -137,7 +137,7 @@ def config(**changes: Any) -> dict[str, Any]:
         "acceptable_collateral": 0.1,
         "coverage": 0.8,
         "use": "auto",
-        "prices": {"machine_hour": 7.2, "input": 5.0, "cached": 0.5, "output": 30.0},
+        "prices": {"machine_hour": 7.2},
     } | changes
 
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from sm_ops.core.config.base import Count, Name, Positive, Rate, Section, Usd, no_repetition
+from sm_ops.core.config.base import Count, Name, Positive, Rate, Section, no_repetition
+from sm_ops.core.config.prices import MachinePrices, TokenPrices
 from sm_ops.core.config.surprise import Reference
 from sm_ops.core.registry import did_you_mean, members
 
@@ -113,14 +114,6 @@ class Calls(Section):
         return name
 
 
-class Prices(Section):
-    """US dollars a million tokens (paper F.4)."""
-
-    input: Usd = 5.0
-    cached: Usd = 0.5
-    output: Usd = 30.0
-
-
 class Endpoint(Section):
     """A model behind OpenAI's chat completions; texts are sent to it only where a config names it."""
 
@@ -134,7 +127,7 @@ class Endpoint(Section):
         default="max_completion_tokens", description="what the service calls the most tokens of an answer"
     )
     calls: Calls = Calls()
-    prices: Prices = Prices()
+    prices: TokenPrices = TokenPrices()
 
     @model_validator(mode="after")
     def _url_and_model(self) -> Endpoint:
@@ -172,7 +165,7 @@ class RewritingPipeline(Section):
     selectors: dict[Name, Selector] = SELECTORS
     conditions: dict[Name, Condition] = Field(min_length=1)
     endpoints: Endpoints = Endpoints()
-    machine_usd_per_hour: Usd = Field(default=5.0, description="of the machine that runs selectors (paper: an H200)")
+    prices: MachinePrices = MachinePrices()
 
     @model_validator(mode="after")
     def _names_are_known(self) -> RewritingPipeline:

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from sm_ops.core.config.base import Count, Name, Positive, Rate, Section, Usd, no_repetition
+from sm_ops.core.config.base import Count, Name, Positive, Rate, Section, no_repetition
+from sm_ops.core.config.prices import MachinePrices
 from sm_ops.core.config.sentences import sentences
 from sm_ops.core.config.surprise import Reference, Release, Rule, stands_alone
 from sm_ops.core.registry import did_you_mean, members
@@ -86,15 +87,6 @@ class Filter(Section):
         return given
 
 
-class Prices(Section):
-    """USD, for the cost per million tokens of the source (paper F.4); the defaults are the paper's."""
-
-    machine_hour: Usd = Field(default=5.0, description="of the machine on which a filter runs")
-    input: Usd = Field(default=5.0, description="of a million tokens that a rewriter reads")
-    cached: Usd = Field(default=0.5, description="of a million tokens that it has cached")
-    output: Usd = Field(default=30.0, description="of a million tokens that it writes")
-
-
 NGRAM = {"ngram": Reference(backend="ngram", order=4, vocab_size=512)}
 """Fitted on the spot; of the sizes tried on credentials and documents this one separates best (choice F-1)."""
 FILTERS = {
@@ -121,7 +113,7 @@ class SanitizePipeline(Section):
     acceptable_collateral: Rate = Field(default=0.1, description="largest share of other content that may be masked")
     coverage: Rate = Field(default=0.8, description="share of the targets that a suitable filter covers at that price")
     use: Name = Field(default="auto", description="the filter that cleans; auto: the best suitable one on validation")
-    prices: Prices = Prices()
+    prices: MachinePrices = MachinePrices()
     release: Release = Release()
 
     @model_validator(mode="after")
