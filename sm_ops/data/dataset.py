@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from sm_ops.core.records import Record
 from sm_ops.core.sensitive import Sensitive
 
+SPLITS = ("calibration", "train", "utility", "reference")
+"""The splits of a dataset; a user's own may lack the last two."""
 CLEAN_SPLITS = ("utility", "reference")
 """Splits that must hold no private value: one measures utility, one fits the reference model."""
 
@@ -43,7 +45,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Splits by name (`calibration`, `train`, `utility`, `reference`), training canaries, and counts."""
+    """Splits by name (`SPLITS`), training canaries, and counts."""
 
     splits: dict[str, list[Record]]
     canaries: list[Canary] = field(repr=False)

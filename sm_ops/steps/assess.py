@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 FORMAT = "assessment/1"
 SYNTAX = "syntax"
 """The reason of what is no program; all others are the sandbox's."""
-_MOST = 8
-"""Programs at a time, at most."""
-_BATCH = 64
 
 
 def run(settings: Settings, context: Context) -> Numbers:
@@ -92,12 +88,9 @@ def _run(tasks: Sequence[Task], texts: Sequence[Sequence[str]], seconds: float, 
     distinct = [each for each in every if parse(each[1]) is not None]
     reasons = dict.fromkeys(every, SYNTAX)
     limits = sandbox.Limits(seconds=seconds)
-    workers = min(_MOST, len(os.sched_getaffinity(0)))
-    for first in range(0, len(distinct), _BATCH):
-        batch = distinct[first : first + _BATCH]
-        ended = sandbox.run_all((program(by_id[task], code) for task, code in batch), limits, workers)
-        reasons |= {each: outcome.reason for each, outcome in zip(batch, ended, strict=True)}
-        context.progress(first + len(batch), len(distinct))
+    programs = (program(by_id[task], code) for task, code in distinct)
+    ended = sandbox.run_many(programs, len(distinct), limits, context.progress)
+    reasons |= {each: outcome.reason for each, outcome in zip(distinct, ended, strict=True)}
     return [[reasons[each] for each in own] for own in codes]
 
 

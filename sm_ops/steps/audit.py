@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 from sm_ops.core import fs
 from sm_ops.core.errors import StageError
 from sm_ops.data import audit
-from sm_ops.data.dataset import Dataset
+from sm_ops.data.dataset import SPLITS, Dataset
 from sm_ops.steps._splits import read_canaries, read_split
 
 if TYPE_CHECKING:
     from sm_ops.core.records import Record
     from sm_ops.core.settings import Settings
     from sm_ops.core.stage import Context, Numbers
-
-SPLITS = ("calibration", "train", "utility", "reference")
 
 
 def run(settings: Settings, context: Context) -> Numbers:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from sm_ops.core import fs, registry
 from sm_ops.core.errors import StageError
-from sm_ops.data.dataset import Dataset
+from sm_ops.data.dataset import SPLITS, Dataset
 from sm_ops.evaluation import sandbox
 from sm_ops.steps._splits import read_split
 
@@ -17,11 +16,7 @@ if TYPE_CHECKING:
     from sm_ops.core.stage import Context, Numbers
     from sm_ops.data.dataset import Trial
 
-SPLITS = ("calibration", "train", "utility", "reference")
 _LIMITS = sandbox.Limits(seconds=90)
-_MOST = 8
-"""Programs at a time, at most."""
-_BATCH = 64
 
 
 def run(settings: Settings, context: Context) -> Numbers:
@@ -32,13 +27,8 @@ def run(settings: Settings, context: Context) -> Numbers:
     data = settings.data
     dataset = Dataset({split: read_split(context.inputs[split]) for split in SPLITS}, [], {})
     trials: list[Trial] = list(registry.load("dataset", data.dataset).trials(dataset, data, data.seed))
-    workers = min(_MOST, len(os.sched_getaffinity(0)))
-    ended: list[sandbox.Outcome] = []
-    for first in range(0, len(trials), _BATCH):
-        programs = (sandbox.Program(trial.files, trial.command) for trial in trials[first : first + _BATCH])
-        ended += sandbox.run_all(programs, _LIMITS, workers)
-        context.progress(len(ended), len(trials))
-
+    programs = (sandbox.Program(trial.files, trial.command) for trial in trials)
+    ended = sandbox.run_many(programs, len(trials), _LIMITS, context.progress)
     pairs = list(zip(trials, ended, strict=True))
     wrong = [(trial, outcome) for trial, outcome in pairs if outcome.reason != _expected(trial)]
     if wrong:

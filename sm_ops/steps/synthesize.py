@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sm_ops.core import registry
 from sm_ops.data.audit import containing, private_values
-from sm_ops.data.dataset import Dataset
+from sm_ops.data.dataset import SPLITS, Dataset
 from sm_ops.data.datasets.code_pii import public_code
 from sm_ops.data.records import write_records
 
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from sm_ops.core.records import Record
     from sm_ops.core.settings import Settings
     from sm_ops.core.stage import Context, Numbers
-
-
-SPLITS = ("calibration", "train", "utility", "reference")
 
 
 def run(settings: Settings, context: Context) -> Numbers:

@@ -190,7 +190,7 @@ def test_answers_are_run_and_looked_through_and_nothing_of_them_is_kept(assessed
 
 
 def test_answers_that_are_not_run_are_looked_through(assessed, monkeypatch):
-    monkeypatch.setattr(sandbox, "run_all", None)
+    monkeypatch.setattr(sandbox, "run_many", None)
     numbers, found = assessed(lambda record: ["x = 1;\n", "x = 1;\n"], execute=False)
     assert "passed" not in numbers
     assert {(prompt["passed"], prompt["reasons"]) for prompt in found["prompts"]} == {(None, None)}

@@ -13,6 +13,7 @@ from sm_ops.core import settings as core_settings
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record, Span
 from sm_ops.core.registry import did_you_mean
+from sm_ops.data.dataset import SPLITS
 from sm_ops.data.records import jsonl_rows
 
 
@@ -33,7 +34,7 @@ SIDES_BY_SPLIT = {
     "reference": {"split": "public"},
 }
 """What the settings say of each side of a corpus that is generated split by split."""
-_SPLITS = ("calibration", "train", "utility", "reference", "public")
+_SPLITS = (*SPLITS, "public")
 
 
 def check_generated(corpus: str, path: str | Path | None, split: Any) -> None:

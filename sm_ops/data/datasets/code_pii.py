@@ -15,7 +15,7 @@ from typing import Any
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Message, Record, Span
 from sm_ops.core.sensitive import Sensitive
-from sm_ops.data.dataset import Canary, Dataset
+from sm_ops.data.dataset import SPLITS, Canary, Dataset
 from sm_ops.data.hosts import Host, find_hosts, only_function, shapes, source_files
 from sm_ops.data.identities import KINDS, SLOTS, Identity, identities, ordinary_value
 from sm_ops.data.partition import claim_order, partition
@@ -75,10 +75,7 @@ def generate(settings: Any, seed: int) -> Dataset:
         "reference": _clean("reference", settings.reference, seed),
     }
     hosts, counts = _hosts(settings, {split: len(items) for split, items in orders.items()}, seed)
-    splits = {
-        split: _programs(split, orders[split], hosts[split], settings.form, seed)
-        for split in ("calibration", "train", "utility", "reference")
-    }
+    splits = {split: _programs(split, orders[split], hosts[split], settings.form, seed) for split in SPLITS}
     canaries = [
         Canary(f"{kind}-{number:02d}", kind, person.group, Sensitive(person.values[kind]))
         for kind in KINDS

@@ -21,7 +21,7 @@ from sm_ops.data.bundles import SUITE, Bundle, collect, draw_tasks
 from sm_ops.data.bundles.bundle import RECORDS
 from sm_ops.data.bundles.sizes import sizes
 from sm_ops.data.bundles.views import SOLUTION, chats, documents, solved
-from sm_ops.data.dataset import Canary, Dataset, Trial
+from sm_ops.data.dataset import SPLITS, Canary, Dataset, Trial
 from sm_ops.data.identities import KINDS
 from sm_ops.data.tasks import Task, answered, check_library, pool
 
@@ -76,7 +76,7 @@ def generate(settings: Any, seed: int) -> Dataset:
     phrasing = Random(f"{seed}/implementations")
     asked = [phrasing.choice(solved(task)) for task in made.implementations]
     found["train"] += asked if chat else [_alone(record) for record in asked]
-    splits = {split: _numbered(split, found[split], seed) for split in ("calibration", "train", "utility", "reference")}
+    splits = {split: _numbered(split, found[split], seed) for split in SPLITS}
     canaries = [
         Canary(f"{kind}-{number:02d}", kind, person.group, Sensitive(person.values[kind]))
         for kind in KINDS

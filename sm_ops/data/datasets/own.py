@@ -12,7 +12,7 @@ from typing import Any
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record
 from sm_ops.core.sensitive import Sensitive
-from sm_ops.data.dataset import Canary, Dataset
+from sm_ops.data.dataset import SPLITS, Canary, Dataset
 from sm_ops.data.records import read_records
 
 READS = ("own.train", "own.calibration", "own.utility", "own.reference")
@@ -38,7 +38,7 @@ def read_splits(own: Any) -> dict[str, list[Record]]:
 
     Raises `InputError` for a file that `read_records` refuses, and where training or calibration labels nothing.
     """
-    paths = {split: getattr(own, split) for split in ("calibration", "train", "utility", "reference")}
+    paths = {split: getattr(own, split) for split in SPLITS}
     splits = {split: list(read_records(path)) for split, path in paths.items() if path is not None}
     for split in ("calibration", "train"):
         if not any(record.spans for record in splits[split]):

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import PurePosixPath
 
 from sm_ops.core.errors import InputError
+from sm_ops.core.types import Progress
 from sm_ops.evaluation.sandbox import wardens
 from sm_ops.evaluation.sandbox.available import required
 from sm_ops.evaluation.sandbox.limits import DEFAULT, Limits, Outcome, Program
+
+_MOST = 8
+"""Programs at a time, at most."""
+_BATCH = 64
 
 
 def run(files: Mapping[str, bytes], command: Sequence[str], limits: Limits = DEFAULT) -> Outcome:
@@ -48,6 +55,16 @@ def run_all(programs: Iterable[Program], limits: Limits = DEFAULT, workers: int 
             for process in running:
                 wardens.kill(process)
             raise
+
+
+def run_many(programs: Iterable[Program], total: int, limits: Limits, progress: Progress) -> list[Outcome]:
+    """`run_all` of `total` programs, a batch after the other, on this process's processors; `progress` after each."""
+    programs, ended = iter(programs), []
+    workers = min(_MOST, len(os.sched_getaffinity(0)))
+    while batch := list(islice(programs, _BATCH)):
+        ended += run_all(batch, limits, workers)
+        progress(len(ended), total)
+    return ended
 
 
 def _run(kind: str, program: Program, limits: Limits, started: wardens.Started) -> Outcome:
