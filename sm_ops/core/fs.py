@@ -13,7 +13,7 @@ from typing import Any
 
 from sm_ops.core.errors import InputError
 
-_CHUNK = 1 << 20
+_LEAST_ROOM = 1 << 20
 
 
 def canonical_json(value: Any) -> bytes:
@@ -28,11 +28,8 @@ def sha256(data: bytes) -> str:
 
 def file_hash(path: Path) -> str:
     """SHA-256 of a file's bytes."""
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def files_below(path: Path) -> Iterator[tuple[str, Path]]:
@@ -152,4 +149,4 @@ def private_folder(path: Path) -> Path:
 def is_full(path: Path) -> bool:
     """Whether the disk below a folder has no room left for a file worth the name."""
     status = os.statvfs(path)
-    return status.f_bavail * status.f_frsize < _CHUNK
+    return status.f_bavail * status.f_frsize < _LEAST_ROOM

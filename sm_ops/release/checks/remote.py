@@ -14,8 +14,6 @@ from sm_ops.release.publication import Places
 from sm_ops.release.states import is_published
 from sm_ops.storage.places import Place, open_place, read_digest
 
-_PIECE = 1 << 20
-
 
 def run(bundle: Bundle, settings: Settings) -> Outcome:
     """Compare the SHA-256 of each file at each place: all of a release there, the shards alone in a DVC remote."""
@@ -63,9 +61,6 @@ def _wrong(bundle: Bundle, place: Place, files: dict[str, str], layout: str) -> 
 
 def _dvc_key(path: Path) -> str:
     """Where DVC 3 keeps a file: by its MD5."""
-    digest = hashlib.md5(usedforsecurity=False)
     with path.open("rb") as stream:
-        while piece := stream.read(_PIECE):
-            digest.update(piece)
-    name = digest.hexdigest()
+        name = hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
     return f"files/md5/{name[:2]}/{name[2:]}"
