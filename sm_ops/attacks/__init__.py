@@ -1,1 +1,1 @@
-"""Attacks: one file per attack, each offering `run(model, tokenizer, canaries, settings, seed)`."""
+"""Attacks: one file in `members` per attack, each offering `run(model, material, settings, seed, progress)`."""

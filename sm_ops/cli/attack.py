@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from sm_ops.cli.options import Json
+from sm_ops.cli.options import Json, quiet_models
 from sm_ops.core.types import Progress
 
 app = typer.Typer()
@@ -24,7 +23,8 @@ app = typer.Typer()
 )
 def attack(
     attacks: Annotated[
-        list[str], typer.Option("--attack", help="An attack; see sm-ops ls attack. May be given again.", metavar="NAME")
+        list[str],
+        typer.Option("--attack", help="An attack; see sm-ops ls attacks. May be given again.", metavar="NAME"),
     ],
     model: Annotated[str, typer.Option(help="The attacked model: folder, adapter or hub name.", metavar="MODEL")],
     records: Annotated[Path, typer.Option(help="What it was trained on, JSONL or Parquet.", metavar="RECORDS")],
@@ -62,7 +62,7 @@ def attack(
     from sm_ops.core.fs import check_outputs, write_json
     from sm_ops.report.attack import lines
 
-    os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}  # the bar is ours
+    quiet_models()
     pairs = [_pair(each) for each in shadows or []]
     check_outputs([out] if out else [], [records, others, *(path for _, path in pairs)], (".json",))
     chosen, model_settings = auditing.settings_of(list(dict.fromkeys(attacks)), overrides)

@@ -54,7 +54,7 @@ def doctor(
 
 def _leaks(extra: list[Path], names: list[str] | None, as_json: bool) -> None:
     from sm_ops.core.display import counting
-    from sm_ops.core.errors import InputError
+    from sm_ops.core.errors import EXIT_CHECK, EXIT_INPUT, InputError
     from sm_ops.leaks import find_leaks
     from sm_ops.leaks.stores import own_stores
     from sm_ops.vault import Vault
@@ -78,7 +78,7 @@ def _leaks(extra: list[Path], names: list[str] | None, as_json: bool) -> None:
         print("\n".join([f"searched: {_shown(place)}" for place in places]))
         print("\n".join(_lines(found, words)))
     if found or found.unread:
-        raise typer.Exit(3 if found else 2)
+        raise typer.Exit(EXIT_CHECK if found else EXIT_INPUT)
 
 
 def _shown(name: object) -> str:
@@ -112,6 +112,7 @@ def _lines(found: Any, words: int) -> list[str]:
 
 
 def _environment(as_json: bool, remote: bool) -> None:
+    from sm_ops.core.errors import EXIT_CHECK
     from sm_ops.core.home import home_folder
     from sm_ops.health.everything import all_rows
 
@@ -121,6 +122,6 @@ def _environment(as_json: bool, remote: bool) -> None:
     else:
         print("\n".join(f"{'ok' if row.ok else 'BAD':<4} {row.what:<11} {_shown(row.found)}" for row in rows))
     if not all(row.ok for row in rows):
-        raise typer.Exit(3)
+        raise typer.Exit(EXIT_CHECK)
     if not as_json:
         say_next("doctor --leaks")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,13 @@ from typing import Annotated, Any
 import typer
 
 Config = Annotated[str, typer.Argument(help="A preset (see: sm-ops ls presets) or a .yaml file.", metavar="[CONFIG]")]
+FromConfig = Annotated[
+    str, typer.Option("--config", help="A preset (see: sm-ops ls presets) or a .yaml file.", metavar="CONFIG")
+]
+RunName = Annotated[str | None, typer.Argument(help="A run's id or its beginning; default: the newest.")]
+ReleaseName = Annotated[
+    str, typer.Argument(help="Name and version, as notes@1.0; see: sm-ops release ls.", metavar="NAME@VERSION")
+]
 Set = Annotated[
     list[str] | None, typer.Option("--set", help="Override one setting, as KEY=VALUE.", metavar="KEY=VALUE")
 ]
@@ -32,6 +40,11 @@ def home_with_servers() -> Path:
     home = home_folder()
     use(home)
     return home
+
+
+def quiet_models() -> None:
+    """Models are loaded without the messages and bars of their libraries; the bar is ours."""
+    os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 
 def say_next(command: str, config: str = "tiny") -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sm_ops.cli.options import Json
+from sm_ops.cli.options import Json, quiet_models
+from sm_ops.core.defaults import ACCEPTABLE_COLLATERAL, TARGETS
 
 app = typer.Typer()
 
@@ -44,7 +44,7 @@ def score(
     from sm_ops.core.fs import canonical_json, check_outputs, private_folder, sha256
     from sm_ops.core.home import home_folder
 
-    os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}  # the bar is ours
+    quiet_models()
     check_outputs([out], [records, Path(model)], (".parquet", ".jsonl"))
     settings = parsed(overrides)
     digest = sha256(canonical_json([str(records.absolute()), model, settings]))
@@ -67,7 +67,9 @@ def calibrate(
     out: Annotated[Path, typer.Option("--out", help="Where to write the calibration.")] = Path("calibration.json"),
     auto: Annotated[bool, typer.Option("--auto", help="Compare the paper's rules, choose, and verify.")] = False,
     target: Annotated[list[float] | None, typer.Option(help="Target recall of an operating point.")] = None,
-    acceptable: Annotated[float, typer.Option(help="Largest collateral masking rate that you accept.")] = 0.25,
+    acceptable: Annotated[
+        float, typer.Option(help="Largest collateral masking rate that you accept.")
+    ] = ACCEPTABLE_COLLATERAL,
     confidence: Annotated[
         float | None, typer.Option(help="With which the recall shall hold for further identities.")
     ] = None,
@@ -97,7 +99,7 @@ def calibrate(
         rule=parsed(overrides),
         auto=auto,
         tokenizer=tokenizer,
-        targets=target or (0.5, 0.7, 0.9, 0.95),
+        targets=target or TARGETS,
         acceptable_collateral=acceptable,
         confidence=confidence,
         by=by,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import sys
 import tempfile
@@ -365,8 +364,9 @@ class _Store(NamedTuple):
 
 def _dataset_name(out: Path) -> str:
     from sm_ops.core.errors import InputError
+    from sm_ops.vault import is_name
 
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}", out.stem):
+    if not is_name(out.stem):
         raise InputError("vault-name", f"{out} gives its mappings no name for the vault; name them with --vault NAME.")
     return out.stem
 

@@ -31,7 +31,7 @@ def sanitize(
     ] = None,
     records: Annotated[Path | None, typer.Option(help="What is to be cleaned, labelled or not.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the cleaned records and the report.")] = None,
-    corpus: Annotated[str, typer.Option(help="Layout of both files; see sm-ops ls corpus.", metavar="NAME")] = "auto",
+    corpus: Annotated[str, typer.Option(help="Layout of both files; see sm-ops ls corpora.", metavar="NAME")] = "auto",
     reference: Annotated[
         str, typer.Option(help="ngram (fitted on the spot), or the folder or hub name of a causal model.")
     ] = "ngram",

@@ -65,6 +65,7 @@ def status(as_json: Json = False) -> None:
     """List the services of the running stack: state, address, process and since when; exit code 3 unless all answer."""
     from dataclasses import asdict
 
+    from sm_ops.core.errors import EXIT_CHECK
     from sm_ops.core.home import home_folder
     from sm_ops.stack import state
 
@@ -77,7 +78,7 @@ def status(as_json: Json = False) -> None:
     if not rows:
         _tell("No stack is running here; start one with: sm-ops serve --dev")
     if not rows or any(row.state != state.RUNNING for row in rows):
-        raise typer.Exit(3)
+        raise typer.Exit(EXIT_CHECK)
 
 
 @app.command(epilog="Examples: sm-ops serve stop")

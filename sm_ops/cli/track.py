@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 import typer
 
-from sm_ops.cli.options import home_with_servers
-
-RunName = Annotated[str | None, typer.Argument(help="A run's id or its beginning; default: the newest.")]
+from sm_ops.cli.options import RunName, home_with_servers
 
 app = typer.Typer(help="Send runs and releases to MLflow.", rich_markup_mode=None)
 

@@ -59,14 +59,14 @@ def status(
     as_json: Json = False,
 ) -> None:
     """List datasets with their counts, and what was shredded, never values; without the key, as far as that goes."""
-    from sm_ops.core.errors import InputError
+    from sm_ops.core.errors import EXIT_CHECK, InputError
     from sm_ops.vault import Vault
 
     found = Vault().status(verify)
     print(json.dumps(found, indent=1) if as_json else "\n".join(_lines(found)))
     states = {row["state"] for row in [*found["datasets"], *found["shredded"]]}
     if states & {"damaged", "shredding"}:
-        raise typer.Exit(3)
+        raise typer.Exit(EXIT_CHECK)
     if verify and (found["key_problem"] or "sealed" in states):
         raise InputError(
             "not-verified", "Without the key nothing that is sealed was verified; give the key, run again."

@@ -91,5 +91,5 @@ def _execute(
                 seconds=round(time.monotonic() - started, 3),
                 finished=datetime.now(UTC).isoformat(timespec="milliseconds"),
             )
-            store.commit(step, record, workspace)
+            store.commit(record, workspace)
         return Outcome(record, found=False, reasons=reasons)

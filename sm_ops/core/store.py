@@ -167,7 +167,7 @@ class Store:
             for folder in (workspace.internal, workspace.restricted):
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def commit(self, step: Step, record: Record, workspace: Workspace) -> None:
+    def commit(self, record: Record, workspace: Workspace) -> None:
         """Publish a finished step: a damaged predecessor's record goes first, the new record comes last."""
         fs.write_json(workspace.internal / "record.json", record.to_json())
         internal, restricted = (root / record.stage / record.id for root in (self.internal, self.restricted))

@@ -27,8 +27,10 @@ def run(settings: Settings, context: Context) -> Numbers:
     for side in (VALIDATION, APPLICATION):
         begins: dict[str, int] = {}
         records = noted(map(as_text, read_records(context.inputs[side])), begins)
-        of = _detected if settings.filter.detector else _scored
-        source, rows = of(settings, context, side, records, counts)
+        if settings.filter.detector:
+            source, rows = _detected(settings, context, side, records)
+        else:
+            source, rows = _scored(settings, context, side, records, counts)
         levels.write(context.outputs[side], source, _counted(behind(rows, begins), counts))
     return dict(counts)
 
@@ -57,7 +59,7 @@ def _scored(
 
 
 def _detected(
-    settings: Settings, context: Context, side: str, records: Iterable[Record], counts: dict[str, int]
+    settings: Settings, context: Context, side: str, records: Iterable[Record]
 ) -> tuple[Filter, Iterator[Row]]:
     own = settings.filter
     name, given = own.detector, own.settings.plain()

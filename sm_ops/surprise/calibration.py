@@ -15,6 +15,7 @@ from sm_ops.calibration.certainty import recall_interval
 from sm_ops.calibration.sample import Sample
 from sm_ops.core import fs
 from sm_ops.core.config import Rule, validated
+from sm_ops.core.defaults import ACCEPTABLE_COLLATERAL, TARGETS
 from sm_ops.core.errors import InputError
 from sm_ops.core.registry import did_you_mean
 from sm_ops.masking.combine import COMBINATIONS, jaccard
@@ -106,8 +107,8 @@ def calibrate(
     rule: Mapping[str, Any] | None = None,
     auto: bool = False,
     tokenizer: str | Path | None = None,
-    targets: Sequence[float] = (0.5, 0.7, 0.9, 0.95),
-    acceptable_collateral: float = 0.25,
+    targets: Sequence[float] = TARGETS,
+    acceptable_collateral: float = ACCEPTABLE_COLLATERAL,
     confidence: float | None = None,
     by: str | None = None,
     other: Records | None = None,
@@ -213,9 +214,7 @@ def _verify(calibration: Calibration, data: Data) -> dict[str, Any]:
     units = data.sample(calibration.report["rule"]).units
     interval = recall_interval(counts.tpr, units)
     wanted = calibration.points[name]["target_coverage"]
-    holds = bool(
-        interval is not None and wanted <= interval[1] and counts.fpr is not None and counts.fpr <= acceptable
-    )
+    holds = bool(interval is not None and wanted <= interval[1] and counts.fpr is not None and counts.fpr <= acceptable)
     return {
         "point": name,
         "target_coverage": counts.tpr,

@@ -52,15 +52,13 @@ def fit_private(
     seed: int,
     scratch: Path,
     progress: Progress = unheard,
-    steps: int | None = None,
 ) -> Numbers:
     """Train `model` in place on `rows`, one row a record (`packing.rows`), under differential privacy.
 
     `groups`: the group of each row; a record without one is a group of its own. `settings`: as for `trainer.fit`, where
     `batch_size x accumulation` is the expected number of units of a step (all of them where there are fewer).
     `private`: target_epsilon, delta, noise_multiplier, max_grad_norm, unit, physical_batch. The loss of a record is
-    the mean over its learned tokens, that of a group the mean over its records. `steps` trains for so many steps
-    instead of `epochs` expected passes.
+    the mean over its learned tokens, that of a group the mean over its records.
 
     On the CPU equal arguments give equal bytes, and a checkpoint in `scratch` is resumed to the same ones. Returns
     `epsilon` (of the steps taken; None without noise), `delta`, `target_epsilon`, `noise_multiplier`, `max_grad_norm`,
@@ -72,7 +70,7 @@ def fit_private(
     """
     torch.set_num_threads(settings.threads)
     units = _units([group for _, group in zip(rows, groups, strict=True)], private.unit)
-    run = _plan(len(rows), len(units), settings, private, steps)
+    run = _plan(len(rows), len(units), settings, private)
     model.to(pick_device(settings.device)).train()
     per_record = _PerRecord(model, padding, settings.dtype)
     try:
@@ -138,7 +136,7 @@ def epsilon(noise_multiplier: float, sample_rate: float, steps: int, delta: floa
         return float(accountant.get_epsilon(delta))
 
 
-def _plan(records: int, units: int, settings: Any, private: Any, steps: int | None) -> _Plan:
+def _plan(records: int, units: int, settings: Any, private: Any) -> _Plan:
     try:
         from opacus.accountants.utils import get_noise_multiplier
     except ImportError:
@@ -153,7 +151,7 @@ def _plan(records: int, units: int, settings: Any, private: Any, steps: int | No
         )
     batch = settings.batch_size * settings.accumulation
     sample_rate = min(1.0, batch / units)
-    planned = at_most(settings.epochs * math.ceil(units / batch), settings) if steps is None else steps
+    planned = at_most(settings.epochs * math.ceil(units / batch), settings)
     noise_multiplier = private.noise_multiplier
     if noise_multiplier is None:
         try:

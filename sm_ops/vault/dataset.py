@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from typing import Any
 from sm_ops.vault.files import erase
 from sm_ops.vault.sealed import MANIFEST, KeyFile, Manifest
 from sm_ops.vault.segment import Owner, Segment, SegmentReader
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,11 @@ class Dataset:
         """Refuse a segment file that is missing, another one, or of another size."""
         for role in self.segments:
             self.reader(role).close()
+
+
+def is_name(text: str) -> bool:
+    """Whether a dataset may be called so."""
+    return _NAME.fullmatch(text) is not None
 
 
 def clear_of(folder: Path) -> dict[str, Any]:

@@ -26,7 +26,8 @@ from sm_ops.vault.segment import KEY_BYTES
 
 VARIABLE = "SM_OPS_VAULT_KEY"
 NEW_VARIABLE = "SM_OPS_VAULT_NEW_KEY"
-_NONCE = 12
+NONCE_BYTES = 12
+"""Of AES-GCM, wherever the vault uses it."""
 
 Clear = dict[str, str]
 
@@ -65,14 +66,14 @@ class LocalKey:
 
     def wrap(self, data_key: bytes, clear: Clear) -> bytes:
         """Nonce and ciphertext."""
-        nonce = os.urandom(_NONCE)
+        nonce = os.urandom(NONCE_BYTES)
         return nonce + self._cipher.encrypt(nonce, data_key, fs.canonical_json(clear))
 
     def unwrap(self, wrapped: bytes, clear: Clear) -> bytes:
         """The data key, or `InvalidTag`."""
-        if len(wrapped) != _NONCE + KEY_BYTES + 16:
+        if len(wrapped) != NONCE_BYTES + KEY_BYTES + 16:
             raise InvalidTag
-        return self._cipher.decrypt(wrapped[:_NONCE], wrapped[_NONCE:], fs.canonical_json(clear))
+        return self._cipher.decrypt(wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], fs.canonical_json(clear))
 
 
 class KmsKey:

@@ -19,12 +19,11 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sm_ops.core import fs
 from sm_ops.core.errors import InputError
-from sm_ops.vault.keys import MasterKey, find
+from sm_ops.vault.keys import NONCE_BYTES, MasterKey, find
 from sm_ops.vault.segment import Owner, Segment
 
 FORMAT = "vault/2"
 MANIFEST = "manifest.json"
-_NONCE = 12
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Manifest:
     def make(cls, data_key: bytes, clear: dict[str, Any], segments: dict[str, Segment]) -> Manifest:
         """Seal the segments under the data key, bound to the clear part."""
         content = {role: {"id": s.id, "size": s.size, "key": s.key.hex()} for role, s in segments.items()}
-        nonce = os.urandom(_NONCE)
+        nonce = os.urandom(NONCE_BYTES)
         sealed = nonce + AESGCM(data_key).encrypt(nonce, fs.canonical_json(content), fs.canonical_json(clear))
         return cls(clear, sealed)
 
@@ -112,7 +111,7 @@ class Manifest:
 
     def segments(self, data_key: bytes, owner: Owner) -> dict[str, Segment]:
         """The dataset's segments by role, which only the data key of this manifest opens."""
-        nonce, rest = self.sealed[:_NONCE], self.sealed[_NONCE:]
+        nonce, rest = self.sealed[:NONCE_BYTES], self.sealed[NONCE_BYTES:]
         try:
             content = json.loads(AESGCM(data_key).decrypt(nonce, rest, fs.canonical_json(self.clear)))
         except (InvalidTag, ValueError):

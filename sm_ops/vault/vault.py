@@ -15,7 +15,6 @@ Reading takes no lock: it opens what a manifest names, and looks again when that
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +30,7 @@ from sm_ops.core.errors import InputError
 from sm_ops.core.home import home_folder
 from sm_ops.core.registry import did_you_mean
 from sm_ops.vault import keys
-from sm_ops.vault.dataset import Dataset, clear_of, discard, has_key, is_segment, key_files, key_name
+from sm_ops.vault.dataset import Dataset, clear_of, discard, has_key, is_name, is_segment, key_files, key_name
 from sm_ops.vault.entries import (
     INDEX,
     RECORDS,
@@ -48,7 +47,6 @@ from sm_ops.vault.graves import Grave, Graves
 from sm_ops.vault.sealed import FORMAT, MANIFEST, Header, KeyFile, Manifest
 from sm_ops.vault.segment import Owner, Segment, SegmentReader
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")
 _TRIES = 3
 _KEY_CODES = {"no-key", "wrong-key", "key-permissions", "key-file", "bad-key", "kms-unreachable", "kms-refused"}
 T = TypeVar("T")
@@ -166,7 +164,7 @@ class Vault:
 
     def _writable(self, name: str) -> Owner:
         """Check, before work begins, that the name is one and that the keys are there."""
-        if not _NAME.fullmatch(name):
+        if not is_name(name):
             hint = "A dataset's name has 1 to 100 letters, digits or . _ @ + - and begins with a letter or digit."
             raise InputError("dataset-name", hint)
         header = self._header()
@@ -326,7 +324,7 @@ class Vault:
         """Refuse an unknown dataset and a shredded one."""
         if name in (known := self.names()):
             return
-        if _NAME.fullmatch(name) and (graves := self._graves.of(name)):
+        if is_name(name) and (graves := self._graves.of(name)):
             if has_key(self._datasets / name):
                 hint = f"Shredding {name!r} has begun and its key is not destroyed yet; run: sm-ops vault shred {name}"
                 raise InputError("not-shredded", hint)
@@ -497,7 +495,7 @@ class Vault:
         with self._lock():
             self._sweep()
             folder = self._datasets / name
-            if not _NAME.fullmatch(name) or not folder.is_dir():
+            if not is_name(name) or not folder.is_dir():
                 self._check_known(name)
             if self._has(name):
                 clear = clear_of(folder)

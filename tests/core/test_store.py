@@ -150,7 +150,7 @@ def test_two_commits_of_one_result_leave_the_later_whole(tmp_path):
             workspace.path(output).write_text("later")
         outputs = {o.name: store.describe(o, workspace.path(o)) for o in made.stage.outputs}
         later = replace(record, outputs=outputs)
-        store.commit(made, later, workspace)
+        store.commit(later, workspace)
     assert store.find("toy", record.fingerprint) == later
     assert path_of(store, later, "secret.txt").read_text() == "later"
 

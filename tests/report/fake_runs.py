@@ -37,7 +37,7 @@ class FakeRun:
             stored = {output.name: self.store.describe(output, workspace.path(output)) for output in declared}
             finished = "2026-01-02T03:04:05.678+00:00"
             record = Record(step, name, fingerprint, {}, stored, numbers, seconds, finished)
-            self.store.commit(fake, record, workspace)
+            self.store.commit(record, workspace)
         self.records[step] = record
 
     def finish(self, config: dict[str, Any]) -> Run:

@@ -81,10 +81,11 @@ def fit(settings, tmp_path, monkeypatch):
 
         monkeypatch.setattr(torch.optim.AdamW, "step", watched)
         monkeypatch.setattr(private, "_unit_gradients", recorded)
+        asked = {"batch_size": len(rows), "epochs": max(steps, 1), "steps": steps} | (train or {})
         values = {"noise_multiplier": 0.0, "max_grad_norm": 1e9, "physical_batch": 3} | changes
         numbers = private.fit_private(
-            model, rows, groups or [None] * len(rows), 0, settings(**{"batch_size": len(rows)} | (train or {})),
-            Private(**values), 0, tmp_path / scratch, progress, steps,
+            model, rows, groups or [None] * len(rows), 0, settings(**asked), Private(**values), 0,
+            tmp_path / scratch, progress,
         )  # fmt: skip
         return SimpleNamespace(numbers=numbers, gradients=seen, drawn=drawn)
 

@@ -45,7 +45,7 @@ def make_run(home: Path, content: Files | None = None, name: str = "small") -> R
             described = {o.name: store.describe(o, workspace.path(o)) for o in outputs}
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
             records[step_name] = Record(step_name, stage.name, print_, {}, described, {}, 0.1, now)
-            store.commit(step, records[step_name], workspace)
+            store.commit(records[step_name], workspace)
     return Run.save(home, {"name": name, "flow": "surprise"}, records)
 
 

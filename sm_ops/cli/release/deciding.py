@@ -7,18 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
+from sm_ops.cli.options import ReleaseName
 from sm_ops.cli.release import keys
 from sm_ops.cli.release.signing import KeyFile, PassphraseFile
 
 app = typer.Typer()
 app.add_typer(keys.app, name="key")
 
-Release = Annotated[str, typer.Argument(help="Name and version, as notes@1.0.", metavar="NAME@VERSION")]
-
 
 @app.command(epilog="Examples: sm-ops release request notes@1.0 --key ada.pem --reason 'the study needs them'")
 def request(
-    release: Release,
+    release: ReleaseName,
     key: KeyFile,
     reason: Annotated[str, typer.Option(help="Why it should leave the house; it is signed.", metavar="TEXT")],
     passphrase_file: PassphraseFile = None,
@@ -37,7 +36,7 @@ def request(
     "sm-ops release approve notes@1.0 --key ben.pem --yes --digest SHA256"
 )
 def approve(
-    release: Release,
+    release: ReleaseName,
     key: KeyFile,
     remark: Annotated[str | None, typer.Option(help="A line for the log.", metavar="TEXT")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; needs --digest.")] = False,
@@ -66,7 +65,7 @@ def approve(
 
 @app.command(epilog="Examples: sm-ops release reject notes@1.0 --key ben.pem --reason 'a name was left in'")
 def reject(
-    release: Release,
+    release: ReleaseName,
     key: KeyFile,
     reason: Annotated[str, typer.Option(help="Why it may not leave the house; it is signed.", metavar="TEXT")],
     passphrase_file: PassphraseFile = None,

@@ -10,12 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from sm_ops.cli.options import Json, Orchestrate
+from sm_ops.cli.options import Json, Orchestrate, ReleaseName
 from sm_ops.cli.release.signing import PassphraseFile
 
 app = typer.Typer()
-
-Release = Annotated[str, typer.Argument(help="Name and version, as notes@1.0.", metavar="NAME@VERSION")]
 
 
 @app.command(
@@ -23,7 +21,7 @@ Release = Annotated[str, typer.Argument(help="Name and version, as notes@1.0.", 
     "masked/redacted.jsonl --method redacted --source train.jsonl --places masked/masks.parquet --about about.yaml"
 )
 def build(
-    release: Release,
+    release: ReleaseName,
     run: Annotated[
         str | None, typer.Option("--run", help="A run's id or its beginning; default, without --data: the newest.")
     ] = None,
@@ -84,7 +82,7 @@ def build(
     "sm-ops release check notes@1.0 --waive canaries --reason 'no model is trained on it' --key ben.pem"
 )
 def check(
-    release: Release,
+    release: ReleaseName,
     waive: Annotated[
         str | None, typer.Option("--waive", help="Let the release pass this check.", metavar="CHECK")
     ] = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sm_ops.cli.options import Orchestrate, home_with_servers, say_next
+from sm_ops.cli.options import Orchestrate, ReleaseName, home_with_servers, say_next
 from sm_ops.cli.release.signing import KeyFile, PassphraseFile
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-Name = Annotated[str, typer.Argument(help="NAME@VERSION; see: sm-ops release ls.", metavar="NAME@VERSION")]
 PLACE_HELP = "A folder, or s3://BUCKET/PREFIX."
 Owner = Annotated[
     str | None,
@@ -31,7 +30,7 @@ Owner = Annotated[
     "sm-ops release publish notes@1.0 --to s3://our-releases/notes --bucket-owner 123456789012"
 )
 def publish(
-    name: Name,
+    name: ReleaseName,
     to: Annotated[str, typer.Option("--to", help=PLACE_HELP, metavar="PLACE")],
     bucket_owner: Owner = None,
     orchestrate: Orchestrate = False,
@@ -63,7 +62,7 @@ def publish(
 )
 def fetch(
     place: Annotated[str, typer.Argument(help=PLACE_HELP)],
-    name: Name,
+    name: ReleaseName,
     out: Annotated[Path, typer.Option("--out", help="The folder to make.", metavar="DIR")],
     bucket_owner: Owner = None,
 ) -> None:
@@ -83,7 +82,7 @@ def fetch(
     'sm-ops release revoke notes@1.0 --key ben.pem --reason "withdrawn" --keep-vault'
 )
 def revoke(
-    name: Name,
+    name: ReleaseName,
     key: KeyFile,
     reason: Annotated[str, typer.Option("--reason", help="Signed, and shown to everybody.", metavar="TEXT")],
     passphrase_file: PassphraseFile = None,

@@ -11,6 +11,7 @@ from sm_ops.core.config.base import Count, Device, Lora, Name, Optimisation, Pos
 from sm_ops.core.config.private import Private
 from sm_ops.core.config.sentences import sentences
 from sm_ops.core.config.surprise import Base, Evaluate, Rule
+from sm_ops.core.defaults import ACCEPTABLE_COLLATERAL
 from sm_ops.core.registry import did_you_mean, members
 
 BASE = "base"
@@ -82,7 +83,7 @@ class AuditMasking(Rule):
     k: Positive = 1
     propagate: Literal["none", "record", "group", "corpus"] = "none"
     target: Rate = Field(default=0.9, description="target recall on the labelled validation records")
-    acceptable_collateral: Rate = 0.25
+    acceptable_collateral: Rate = ACCEPTABLE_COLLATERAL
     goldfish: Annotated[int, Field(ge=2)] = Field(default=3, description="about one token of so many is left out")
 
 

@@ -121,7 +121,7 @@ class Policy(Section):
     checks: dict[Name, dict[str, Any]] = Field(
         default_factory=lambda: {name: {} for name in CHECKS},
         validate_default=True,
-        description="those that run, by name, with their settings; see: sm-ops ls check",
+        description="those that run, by name, with their settings; see: sm-ops ls checks",
     )
 
     @field_validator("checks", mode="before")

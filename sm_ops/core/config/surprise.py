@@ -19,6 +19,7 @@ from sm_ops.core.config.base import (
     Section,
     no_repetition,
 )
+from sm_ops.core.defaults import ACCEPTABLE_COLLATERAL, TARGETS
 from sm_ops.core.registry import did_you_mean, load, members
 
 
@@ -74,7 +75,7 @@ class Data(Section):
         if self.dataset in ("own", "own_quirk") and missing:
             raise ValueError(f"dataset {self.dataset} needs a file of records for {', '.join(missing)}")
         if self.dataset == "own_quirk" and self.own.quirk is None:
-            raise ValueError("dataset own_quirk needs own.quirk, the name of a detector; see sm-ops ls quirk")
+            raise ValueError("dataset own_quirk needs own.quirk, the name of a detector; see sm-ops ls quirks")
         return self
 
     @model_validator(mode="after")
@@ -269,7 +270,7 @@ class Masking(Rule):
     """The masking rule, its operating points, and the baselines beside it."""
 
     reference: str = "tiny"
-    targets: tuple[Rate, ...] = Field(default=(0.5, 0.7, 0.9, 0.95), description="target recalls")
+    targets: tuple[Rate, ...] = Field(default=TARGETS, description="target recalls")
     by: str | None = Field(default=None, description="a key of the records' meta: one more point, a threshold for each")
     confidence: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         default=None, description="with which the recall holds for further identities; null: on the validation data"
@@ -279,7 +280,7 @@ class Masking(Rule):
     )
     detectors: dict[Name, Detection] = Field(default={}, description="further conditions, by the name they get")
     seed: Count = 0
-    acceptable_collateral: Rate = 0.25
+    acceptable_collateral: Rate = ACCEPTABLE_COLLATERAL
 
     @field_validator("baselines", mode="before")
     @classmethod
