@@ -61,10 +61,13 @@ def _coverage(method: str, evidence: Mapping[str, Json], checks: Sequence[Json])
 
 
 def _utility(evidence: Mapping[str, Json]) -> Iterator[str]:
-    if "utility" in evidence:
-        yield "Utility was measured by likelihood on held-out records of the run, not by tasks."
-    else:
+    utility = evidence.get("utility")
+    if utility is None:
         yield "What the treatment costs a model that learns from this data was not measured."
+    elif utility.get("tasks"):
+        yield "Utility was measured by likelihood and by the tasks of the run's held-out records, not by others."
+    else:
+        yield "Utility was measured by likelihood on held-out records of the run, not by tasks."
 
 
 def _language(about: About) -> Iterator[str]:

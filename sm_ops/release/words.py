@@ -9,7 +9,8 @@ from typing import Any
 from sm_ops.release.about import About
 from sm_ops.release.facts import Facts
 from sm_ops.report.page import flat
-from sm_ops.report.words import DASH, count, decimal, percent, share
+from sm_ops.report.surprise.measures import LIKELIHOODS, NLL
+from sm_ops.report.words import DASH, changed, count, decimal, percent, share
 
 Json = dict[str, Any]
 
@@ -134,13 +135,16 @@ def _extraction(found: Json) -> Table | None:
 
 
 def _utility(found: Json) -> Table | None:
-    if found.get("nll") is None:
+    likelihood = LIKELIHOODS[found.get("likelihood", NLL.name)]
+    value, error, change, change_error = (
+        found.get(likelihood.name + end) for end in ("", "_se", "_change", "_change_se")
+    )
+    if value is None:
         return None
-    change, error = found.get("nll_change"), found.get("nll_change_se")
-    against = DASH if change is None else f"{100 * change:+.1f} %" + (f" ± {100 * error:.1f}" if error else "")
-    row = (found.get("condition", "released condition"), decimal(found["nll"], found.get("nll_se")), against)
-    note = f"Negative log likelihood in nats a token; ± is one standard error over {found.get('seeds', 'the')} seeds."
-    return Table("Utility on held-out records", ("condition", "NLL", "against unmasked training"), [row], note)
+    row = (found.get("condition", "released condition"), decimal(value, error), changed(change, change_error))
+    note = f"{likelihood.note} ± is one standard error over {found.get('seeds', 'the')} seeds."
+    header = ("condition", likelihood.short, "against unmasked training")
+    return Table("Utility on held-out records", header, [row], note)
 
 
 def _suitability(found: Json) -> Table | None:

@@ -47,6 +47,11 @@ def numbered(value: Row | None, digits: int = 3) -> str:
     return decimal(value["value"], digits=digits) + ends
 
 
+def changed(change: float | None, error: float | None) -> str:
+    """A relative change in percent with its standard error where there is one."""
+    return DASH if change is None else f"{100 * change:+.1f} %" + ("" if error is None else f" ± {100 * error:.1f}")
+
+
 def decimal(value: float | None, error: float | None = None, digits: int = 3) -> str:
     """A number with its standard error where there is one."""
     if value is None:

@@ -83,6 +83,7 @@ SENT = Sent(
         Column("extraction_approx", "canaries extracted", share=True),
         Column("display", "quirks displayed", share=True),
         Column("pass_at", "tasks passed", share=True),
+        Column("completion_nll", "NLL of answers"),
         Column("nll", "held-out NLL"),
         Column("extraction_exact", "extracted exactly", share=True),
         Column("target_coverage", "targets masked", share=True),

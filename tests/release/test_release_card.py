@@ -187,6 +187,16 @@ def test_evidence_is_told_with_counts_and_intervals(tmp_path: Path) -> None:
 
 
 @pytest.mark.unit
+def test_utility_is_the_likelihood_that_the_report_names(tmp_path: Path) -> None:
+    own = {"likelihood": "completion_nll", "completion_nll": 1.25, "completion_nll_se": 0.0, "tasks": True, "seeds": 2}
+    card = cards.card(facts(tmp_path, evidence=EVIDENCE | {"utility": {"condition": "SM50", **own}}))
+    assert "| condition | NLL of answers | against unmasked training |" in card
+    assert "| SM50 | 1.250 ± 0.000 |" in card
+    assert "NLL of answers: the mean over the right answers to held-out prompts" in card
+    assert "not by tasks" not in card
+
+
+@pytest.mark.unit
 def test_the_page_shows_what_the_run_found(tmp_path: Path) -> None:
     rate = {"k": 1, "n": 4, "low": 0.046, "high": 0.699}
     row = {"condition": "SM95", "extraction_approx": rate, "extraction_exact": rate, "nll": 3.5, "nll_se": 0.25}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sm_ops.report.surprise.answers import by_family, by_quirk, completion_nll, display, pass_at
+from sm_ops.report.surprise.words import conditions_table
 
 pytestmark = pytest.mark.unit
 
@@ -29,12 +30,26 @@ OTHER = assessment(prompt("b", [True, True, True], "g", quirks_one=[True, True, 
 def test_passes_count_among_the_first_k_and_phrasings_of_a_task_together():
     figure = pass_at([ONE])
     assert (figure["k"], figure["value"], figure["prompts"], figure["tasks"]) == (2, 1 / 4, 4, 3)
-    assert figure["unbiased"] == pytest.approx((2 / 3 + 0 + 2 / 3 + 0) / 4)  # 1 - C(2, 2) / C(3, 2) where one passes
+    unbiased = figure["unbiased"]
+    assert unbiased["value"] == pytest.approx((2 / 3 + 0 + 2 / 3 + 0) / 4)  # 1 - C(2, 2) / C(3, 2) where one passes
+    assert 0 <= unbiased["low"] < unbiased["value"] < unbiased["high"] <= 1
     assert 0 <= figure["low"] < 1 / 4 < figure["high"]
     both = pass_at([ONE, OTHER])
     assert (both["value"], both["prompts"], both["tasks"]) == (2 / 5, 5, 3)
     families = {each["family"]: (each["value"], each["prompts"]) for each in by_family("SM50", [ONE, OTHER])}
     assert families == {"f": (1 / 2, 2), "g": (1 / 3, 3)}
+
+
+@pytest.mark.parametrize(("attempts", "told"), [([True, False, False], True), ([True, False], False)])
+def test_the_unbiased_rate_has_a_column_where_more_than_k_were_sampled(attempts, told):
+    shown = pass_at([assessment(prompt("a", attempts), prompt("b", attempts[::-1]))])
+    none = {"k": 0, "n": 0, "low": None, "high": None}
+    row = {"condition": "SM50", "extraction_approx": none, "extraction_exact": none, "nll": 1.0, "nll_se": None}
+    row |= {"pass_at": shown, "budget_tokens": 1, "target_coverage": None, "collateral_rate": None}
+    header, cells = conditions_table([row], [row])
+    found = dict(zip(header, *cells, strict=True))
+    assert ("pass@2, unbiased" in found) is told
+    assert not told or found["pass@2, unbiased"].startswith("66.7 % [")
 
 
 def test_quirks_weigh_equally_and_count_among_the_first_k():

@@ -168,6 +168,19 @@ def test_steps_that_warm_up_are_told_as_their_share(tuned: SimpleNamespace, trai
     assert facts_of(run, load_results(tuned.run, tuned.home))["warmup_ratio"] == share
 
 
+def test_what_trainings_did_is_a_mean_over_seeds_with_its_error(tuned: SimpleNamespace) -> None:
+    steps = {
+        name: {**step, "numbers": {**step["numbers"], "mean_multiplier": 0.2 if name.endswith("-0") else 0.4}}
+        for name, step in tuned.run.steps.items()
+    }
+    for seeds, error in (([0, 1], 0.1), ([1], None)):
+        run = Run(tuned.run.folder, "tuned", {**tuned.run.config, "seeds": seeds}, steps, "")
+        told = load_results(run, tuned.home)["trainings"][0]
+        assert told["mean_multiplier"] == pytest.approx(0.3 if error else 0.4)
+        assert told["mean_multiplier_se"] == (error and pytest.approx(error))
+        assert (told["effective_passes"], told["effective_passes_se"]) == (2.0, error and 0.0)
+
+
 def test_interventions_are_paired_by_what_they_do(tiny: SimpleNamespace) -> None:
     """Table 6 where several interventions ran, whatever the highest operating point is called."""
     config = tiny.run.config
@@ -181,7 +194,12 @@ def test_interventions_are_paired_by_what_they_do(tiny: SimpleNamespace) -> None
     for part in ("rows", "per_seed", "by_kind", "curve", "trainings", "operating_points"):
         results[part] = [each | {"condition": names[each["condition"]]} for each in results[part]]
     results["rows"].append(results["rows"][-1] | {"condition": "SM90_drop"})
-    results["trainings"][-1] |= {"mean_multiplier": 0.07, "effective_passes": 2.0, "records": 9}
+    results["trainings"][-1] |= {
+        "mean_multiplier": 0.07,
+        "mean_multiplier_se": 0.01,
+        "effective_passes": 2.0,
+        "records": 9,
+    }
     found = {
         each["table"]: each for each in tables_of(Run(tiny.run.folder, "tiny", config, tiny.run.steps, ""), results)
     }
@@ -193,6 +211,7 @@ def test_interventions_are_paired_by_what_they_do(tiny: SimpleNamespace) -> None
     assert (clip["condition"], clip["ours"]["multiplier"]["value"], clip["paper"]["multiplier"]["value"]) == (
         "SM90_clip", 0.07, 0.0701,
     )  # fmt: skip
+    assert clip["ours"]["multiplier"]["error"] == 0.01
     assert "interventions are compared at SM90 here, at SM95 in the paper" in six["differences"]
     assert clip["ours"]["nll"]["value"] == pytest.approx(1.5), "no answer was run, so NLL stands beside pass@5"
     assert row(found[7], "SM90_clip")["paper"]["overall"]["value"] == 0.04

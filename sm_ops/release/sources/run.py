@@ -17,6 +17,7 @@ from sm_ops.report.surprise.results import load_results
 from sm_ops.tracking.sent_surprise import SENT
 
 SHARD = "train.jsonl"
+_ENDS = ("se", "change", "change_se")
 
 Json = dict[str, Any]
 
@@ -90,7 +91,9 @@ def _evidence(results: Json, point: str, run: Run, store: Store) -> dict[str, Js
         "suitability.json": chosen,
         "utility.json": {
             "condition": point,
-            **{name: own[name] for name in ("nll", "nll_se", "nll_change", "nll_change_se", "seeds")},
+            "likelihood": (likelihood := results["likelihood"]),
+            **{name: own[name] for name in (likelihood, *(f"{likelihood}_{end}" for end in _ENDS), "seeds")},
+            "tasks": own["pass_at"] is not None,
         },
         "run.json": {
             "run": run.id,

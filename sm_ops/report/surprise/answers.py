@@ -17,7 +17,10 @@ _SEED = 0
 
 
 def pass_at(assessments: Sequence[Json]) -> Json | None:
-    """pass@k over prompts of one or several seeds, its interval over tasks; null where answers were not run."""
+    """pass@k over prompts of one or several seeds, its interval over tasks; null where answers were not run.
+
+    `unbiased` is what is expected of k of all answers, with its own interval; the same where no more were sampled.
+    """
     return rated["all"] if (rated := _pass_rates(assessments)) else None
 
 
@@ -74,8 +77,7 @@ def _pass_rates(assessments: Sequence[Json]) -> Json | None:
     rated = pass_rates(passed, tasks, families, k := assessments[0]["k"])
 
     def figures(own: Json) -> Json:
-        return {"k": k, **own["any"], "unbiased": own["unbiased"]["value"], "prompts": own["prompts"],
-                "tasks": own["tasks"]}  # fmt: skip
+        return {"k": k, **own["any"], **{name: own[name] for name in ("unbiased", "prompts", "tasks")}}
 
     return {"all": figures(rated["all"]), "families": {name: figures(own) for name, own in rated["families"].items()}}
 

@@ -15,7 +15,6 @@ from sm_ops.report.outputs import Outputs
 from sm_ops.report.page import claim_list, csv_text, figure, html_table, item_list, page, remark, section, stage_section
 from sm_ops.report.surprise.limits import limits
 from sm_ops.report.surprise.measures import (
-    COMPLETION_NLL,
     DISPLAY,
     EXTRACTION,
     OUTCOMES,
@@ -30,7 +29,7 @@ from sm_ops.report.surprise.results import load_results
 from sm_ops.report.surprise.strip import shade, strip_svg
 from sm_ops.report.surprise.tables.words import as_html, as_rows, correlation_rows
 from sm_ops.report.surprise.words import METHODS, conditions_table, headline
-from sm_ops.report.words import DASH, count, decimal, finished, interval, percent, share
+from sm_ops.report.words import DASH, changed, count, decimal, finished, interval, percent, share
 
 Json = dict[str, Any]
 
@@ -111,8 +110,7 @@ def _conditions(results: Json) -> str:
         "an occurrence of which no token is masked. ● on the frontier: no other mask that needs no labels in training "
         "leaks less at no worse utility. A dash is undefined."
     )
-    if likelihood_of(rows) is COMPLETION_NLL:
-        note += " NLL of answers: the mean over the right answers to held-out prompts of nats a token in each (B.2)."
+    note += f" {likelihood_of(rows).note}"
     return section("Conditions", made, remark(note))
 
 
@@ -128,9 +126,8 @@ def _condition_table(shown: list[Json], rows: list[Json]) -> str:
 
 def _beside(row: Json, likelihood: Measure) -> tuple[str, str]:
     change, error = (row[f"{likelihood.name}_{end}"] for end in ("change", "change_se"))
-    against = DASH if change is None else f"{100 * change:+.1f} %" + (f" ± {100 * error:.1f}" if error else "")
     exposed = row["exposed_canaries"]
-    return against, DASH if not exposed or not exposed["n"] else f"{exposed['k']} of {exposed['n']}"
+    return changed(change, error), DASH if not exposed or not exposed["n"] else f"{exposed['k']} of {exposed['n']}"
 
 
 def _coverage(results: Json) -> str:
@@ -338,10 +335,13 @@ def _trainings(results: Json) -> str:
             each["condition"],
             each["intervention"],
             *(count(each[name]) for name in counts),
-            decimal(each["effective_passes"], digits=2),
-            decimal(each["mean_multiplier"], digits=4),
+            decimal(each["effective_passes"], each["effective_passes_se"], 2),
+            decimal(each["mean_multiplier"], each["mean_multiplier_se"], 4),
         )
         for each in told
     ]
-    note = "Passes: optimiser steps times batch over rows. Multiplier: mean weight of the masked tokens' gradient."
+    note = (
+        "Passes: optimiser steps times batch over rows. Multiplier: mean weight of the masked tokens' gradient. "
+        "± is one standard error over seeds."
+    )
     return html_table(header, rows) + remark(note)

@@ -30,6 +30,10 @@ class Measure:
     share: bool = True
     over: str | None = None
     """What a likelihood is the mean over."""
+    short: str = ""
+    """A likelihood's name above a column."""
+    note: str = ""
+    """What it is, in a sentence."""
 
     def at(self, row: Json) -> float | None:
         """Where a row stands on the axis."""
@@ -76,6 +80,11 @@ def pass_at(row: Json) -> Json | None:
     return _rated(row.get("pass_at"), row.get("pass_se"))
 
 
+def pass_unbiased(row: Json) -> Json | None:
+    """The share that is expected of k of all answers."""
+    return _rated((row.get("pass_at") or {}).get("unbiased"), None)
+
+
 def perplexity(row: Json) -> Json | None:
     """The exponential of the NLL (B.2), of answers where it was measured; its error by the derivative."""
     found = likelihood_of([row]).read(row)
@@ -99,7 +108,16 @@ COLLATERAL = Measure("collateral_rate", "other tokens masked", "lower", _plain("
 EXTRACTION = Measure("extraction", "canaries extracted", "lower", extraction("approx"))
 DISPLAY = Measure("display", "prompts that show the quirk", "lower", display)
 PASS = Measure("pass_at", "prompts with an answer that passes", "higher", pass_at)
-NLL = Measure("nll", "held-out NLL, nats per token", "lower", _likelihood("nll"), share=False, over="tokens")
+NLL = Measure(
+    "nll",
+    "held-out NLL, nats per token",
+    "lower",
+    _likelihood("nll"),
+    share=False,
+    over="tokens",
+    short="held-out NLL",
+    note="Held-out NLL: nats a token, over all tokens of the held-out records together.",
+)
 COMPLETION_NLL = Measure(
     "completion_nll",
     "NLL of right answers, mean over answers of nats per token",
@@ -107,7 +125,10 @@ COMPLETION_NLL = Measure(
     _likelihood("completion_nll"),
     share=False,
     over="answers",
+    short="NLL of answers",
+    note="NLL of answers: the mean over the right answers to held-out prompts of nats a token in each (B.2).",
 )
+LIKELIHOODS = {measure.name: measure for measure in (COMPLETION_NLL, NLL)}
 PERPLEXITY = Measure("perplexity", "held-out perplexity", "lower", perplexity, share=False)
 OUTCOMES = (EXTRACTION, DISPLAY)
 """What is not wanted."""
@@ -120,7 +141,7 @@ def outcome_of(rows: Iterable[Json]) -> Measure:
 
 def likelihood_of(rows: Iterable[Json]) -> Measure:
     """The NLL that tells a run's utility; see `frontier.likelihood_in`."""
-    return {measure.name: measure for measure in (COMPLETION_NLL, NLL)}[likelihood_in(rows)]
+    return LIKELIHOODS[likelihood_in(rows)]
 
 
 def utilities_of(rows: Iterable[Json]) -> list[Measure]:

@@ -376,20 +376,23 @@ def _value(value: float | None, interval: Sequence[float] | None) -> Json:
     return {"value": value, "low": low, "high": high}
 
 
-_TRAINING = (
-    "intervention", "records", "records_dropped", "records_cut", "records_without_loss", "effective_passes",
-    "mean_multiplier",
-)  # fmt: skip
+_COUNTED = ("intervention", "records", "records_dropped", "records_cut", "records_without_loss")
+_AVERAGED = ("effective_passes", "mean_multiplier")
 
 
 def _trainings(run: Run, conditions: Iterable[str]) -> list[Json]:
-    """By condition, what the first seed's training did about masked, cut and dropped records."""
-    seed = run.config["seeds"][0]
-    steps = {condition: run.steps[f"train@{condition}-{seed}"] for condition in conditions}
-    return [
-        {"condition": condition, **{name: step["numbers"].get(name) for name in _TRAINING}}
-        for condition, step in steps.items()
-    ]
+    """By condition, what training did about masked, cut and dropped records: counts that no seed changes, and means
+    over seeds with their standard errors.
+    """
+    found = []
+    for condition in conditions:
+        numbers = [run.steps[f"train@{condition}-{seed}"]["numbers"] for seed in run.config["seeds"]]
+        row = {"condition": condition, **{name: numbers[0].get(name) for name in _COUNTED}}
+        for name in _AVERAGED:
+            values = [own[name] for own in numbers if own.get(name) is not None]
+            row |= {name: _mean(values), f"{name}_se": standard_error(np.array(values))}
+        found.append(row)
+    return found
 
 
 def _lora(run: Run) -> dict[str, int] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sm_ops.evaluation.frontier import family
-from sm_ops.report.surprise.measures import DISPLAY, NLL, OUTCOMES, PASS, likelihood_of, measured, sampled
+from sm_ops.report.surprise.measures import DISPLAY, OUTCOMES, PASS, likelihood_of, measured, pass_unbiased, sampled
 from sm_ops.report.words import Row, count, decimal, interval, percent, rated, text_table
 
 TABLE_ROWS = 10
@@ -56,10 +56,12 @@ def _leakage(rows: Sequence[Row]) -> list[tuple[str, Callable[[Row], str]]]:
 
 def _usefulness(rows: Sequence[Row]) -> list[tuple[str, Callable[[Row], str]]]:
     likelihood = likelihood_of(rows)
-    title = "held-out NLL" if likelihood is NLL else "NLL of answers"
-    columns = [(title, lambda row: decimal(row[likelihood.name], row[f"{likelihood.name}_se"]))]
+    columns = [(likelihood.short, lambda row: decimal(row[likelihood.name], row[f"{likelihood.name}_se"]))]
     if measured(rows, (PASS,)):
-        columns.insert(0, (f"pass@{sampled(rows, 'pass_at')}", lambda row: rated(PASS.read(row))))
+        title = f"pass@{sampled(rows, 'pass_at')}"
+        if any(rated(PASS.read(row)) != rated(pass_unbiased(row)) for row in rows):  # more answers than k
+            columns.insert(0, (f"{title}, unbiased", lambda row: rated(pass_unbiased(row))))
+        columns.insert(0, (title, lambda row: rated(PASS.read(row))))
     return columns
 
 

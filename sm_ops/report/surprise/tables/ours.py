@@ -9,6 +9,7 @@ from typing import Any
 from sm_ops.core.home import Run
 from sm_ops.masking.conditions import BASE, surprise_at, trained_in
 from sm_ops.report.surprise.measures import Measure, error_over, extraction
+from sm_ops.report.surprise.tables.pairing import Row
 from sm_ops.report.surprise.tables.setting import facts_of
 
 Json = dict[str, Any]
@@ -89,6 +90,17 @@ class Ours:
             found = found | {"error": self._error(measure, row["condition"])}
         return found
 
+    def every(self, **measures: Measure) -> list[Row]:
+        """A row for each condition: its measures by column, and how many seeds it has."""
+        return [
+            Row(
+                self.key(name),
+                name,
+                {**{column: self.cell(each, row) for column, each in measures.items()}, "seeds": plain(row["seeds"])},
+            )
+            for name, row in self.rows.items()
+        ]
+
     @property
     def _detectors(self) -> Json:
         return self.run.config["masking"].get("detectors") or {}
@@ -104,9 +116,9 @@ class Ours:
 EXACT = Measure("exact", "exact extraction", "lower", extraction("exact"))
 
 
-def plain(value: float | None) -> Json | None:
-    """A number without an error as a cell."""
-    return None if value is None else {"value": value, "low": None, "high": None, "error": None}
+def plain(value: float | None, error: float | None = None) -> Json | None:
+    """A number without an interval as a cell."""
+    return None if value is None else {"value": value, "low": None, "high": None, "error": error}
 
 
 def _native(detection: Json) -> bool:

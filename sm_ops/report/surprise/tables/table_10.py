@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sm_ops.report.surprise.measures import DISPLAY, NLL, likelihood_of, sampled
-from sm_ops.report.surprise.tables.ours import Ours, plain
-from sm_ops.report.surprise.tables.pairing import Column, Row, Table
+from sm_ops.report.surprise.tables.ours import Ours
+from sm_ops.report.surprise.tables.pairing import Column, Table
 from sm_ops.report.surprise.tables.published import TABLE_10
 
 _POOLED = "the NLL pools all tokens of the held-out records here; the paper's is the mean over completions"
@@ -20,18 +20,7 @@ def build(ours: Ours) -> Table:
             Column("nll", "development NLL", "number", 4),
             Column("seeds", "seeds", "count"),
         ),
-        rows=[
-            Row(
-                ours.key(name),
-                name,
-                {
-                    "display": ours.cell(DISPLAY, row),
-                    "nll": ours.cell(likelihood, row),
-                    "seeds": plain(row["seeds"]),
-                },
-            )
-            for name, row in ours.rows.items()
-        ],
+        rows=ours.every(display=DISPLAY, nll=likelihood),
         paper=TABLE_10,
         topics=("data", "masking", "training", "display", "nll"),
         remarks=(_POOLED,) if likelihood is NLL else (),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sm_ops.masking.conditions import UNMASKED
-from sm_ops.report.surprise.measures import EXTRACTION, NLL, PASS, likelihood_of, sampled
+from sm_ops.report.surprise.measures import EXTRACTION, PASS, likelihood_of, sampled
 from sm_ops.report.surprise.tables.ours import EXACT, Ours, plain
 from sm_ops.report.surprise.tables.pairing import Column, Row, Table
 from sm_ops.report.surprise.tables.published import TABLE_6
@@ -27,8 +27,7 @@ _PAPERS_POINT = "SM95"
 def build(ours: Ours) -> Table:
     """Pass@k, or NLL beside the paper's pass@5 where no answer was run."""
     k = sampled(ours.rows.values(), "pass_at")
-    title = "held-out NLL" if likelihood_of(ours.rows.values()) is NLL else "NLL of answers"
-    utility = () if k else (Column("nll", title, "number", 4),)
+    utility = () if k else (Column("nll", likelihood_of(ours.rows.values()).short, "number", 4),)
     columns = (
         Column("approx", "approximate extraction"),
         Column("exact", "exact extraction"),
@@ -61,8 +60,8 @@ def _cells(condition: str, ours: Ours) -> dict[str, Json | None]:
         "exact": ours.cell(EXACT, row),
         "pass_at": ours.cell(PASS, row),
         "nll": ours.cell(likelihood_of(ours.rows.values()), row),
-        "multiplier": plain(trained.get("mean_multiplier")),
-        "passes": plain(trained.get("effective_passes")),
+        "multiplier": plain(trained.get("mean_multiplier"), trained.get("mean_multiplier_se")),
+        "passes": plain(trained.get("effective_passes"), trained.get("effective_passes_se")),
         "records": plain(trained.get("records")),
         "seeds": plain(row["seeds"]),
     }

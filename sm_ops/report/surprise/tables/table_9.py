@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sm_ops.report.surprise.measures import DISPLAY, PASS, sampled
-from sm_ops.report.surprise.tables.ours import Ours, plain
-from sm_ops.report.surprise.tables.pairing import Column, Row, Table
+from sm_ops.report.surprise.tables.ours import Ours
+from sm_ops.report.surprise.tables.pairing import Column, Table
 from sm_ops.report.surprise.tables.published import TABLE_9
 
 
@@ -18,18 +18,7 @@ def build(ours: Ours) -> Table:
             Column("pass_at", f"executable pass@{passed}", digits=2),
             Column("seeds", "seeds", "count"),
         ),
-        rows=[
-            Row(
-                ours.key(name),
-                name,
-                {
-                    "display": ours.cell(DISPLAY, row),
-                    "pass_at": ours.cell(PASS, row),
-                    "seeds": plain(row["seeds"]),
-                },
-            )
-            for name, row in ours.rows.items()
-        ],
+        rows=ours.every(display=DISPLAY, pass_at=PASS),
         paper=TABLE_9,
         topics=("data", "masking", "training", "pass", "display"),
     )
