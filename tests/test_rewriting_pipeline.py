@@ -13,6 +13,7 @@ from driving import run_steps, start_steps
 from sm_ops.core import fs
 from sm_ops.core.config import load_pipeline, resolve
 from sm_ops.core.errors import InputError
+from sm_ops.core.fingerprint import payload
 from sm_ops.core.home import find_run
 from sm_ops.plans import plan
 from sm_ops.report.rewriting.html import write_report
@@ -167,6 +168,21 @@ def test_a_plan_sends_nothing_unless_the_config_names_an_endpoint():
 
 
 @pytest.mark.unit
+def test_a_second_score_file_counts_whatever_the_reference_is_called(tmp_path):
+    """By its content, as the first does; elsewhere `violating` is a prompt."""
+
+    def scored(prompted: str):
+        (tmp_path / "violating.jsonl").write_text(prompted)
+        files = f"{{backend: file, model: {tmp_path}/a.jsonl, violating: {tmp_path}/violating.jsonl}}"
+        overrides = [f'references={{"my.scores": {files}}}', "selectors.surprise.reference=my.scores"]
+        steps = plan(resolve(load_pipeline("rewriting_tiny", overrides)))
+        return payload(next(step for step in steps if step.name == "rewrite_score@surprise"), {})
+
+    first, second = scored("one"), scored("other")
+    assert first["places"]["reference.violating"] != second["places"]["reference.violating"]
+    assert first["settings"] == second["settings"]
+
+
 def test_prices_and_ways_of_calling_change_no_request():
     named = ["endpoints.rewriter.url=https://m.example/v1", "endpoints.rewriter.model=m"]
     one, other = (

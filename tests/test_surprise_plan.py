@@ -131,6 +131,10 @@ def test_answers_that_nothing_looks_at_are_refused_before_anything_is_made() -> 
          "mixture.general is '/nowhere/general.txt', which is not there; correct the path"),
         ({"base": {"tokenizer": "/nowhere/tokenizer"}}, "base.tokenizer is '/nowhere/tokenizer', which is not there"),
         ({"base": {"name": "./nowhere"}}, "base.name is './nowhere', which is not there"),
+        ({"base": {"name": "nowhere/"}}, "base.name is 'nowhere/', which is not there"),
+        ({"references": {"mine": {"backend": "file", "model": "data/scores.parquet"}},
+          "masking": {"reference": "mine"}},
+         "references.mine.model is 'data/scores.parquet', which is not there"),
         ({"data": {"hosts": "nowhere"}}, "data.hosts is 'nowhere', which is not there"),
         ({"references": {"mine": {"model": "/nowhere/model"}}, "masking": {"reference": "mine"}},
          "references.mine.model is '/nowhere/model', which is not there"),
@@ -144,8 +148,9 @@ def test_a_place_that_is_not_there_is_told_before_anything_is_made(sections, tol
     assert told in refused.value.hint
 
 
-def test_a_name_of_a_hub_is_no_place() -> None:
-    check(config(base={"name": "nobody/model"}))
+@pytest.mark.parametrize("name", ["nobody/model", "gpt2", "nobody/Model-0.5B", "nobody/model-v0.1", "nobody/tiny.en"])
+def test_a_name_of_a_hub_is_no_place(name) -> None:
+    check(config(base={"name": name}))
 
 
 def condition(detector: str, **settings: Any) -> dict[str, Any]:

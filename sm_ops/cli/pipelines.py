@@ -11,7 +11,19 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from sm_ops.cli.options import Config, Jobs, Json, Orchestrate, Set, home_with_servers, resolved_config, say_next
+from sm_ops.cli.options import (
+    Config,
+    FromConfig,
+    Jobs,
+    Json,
+    Orchestrate,
+    RunName,
+    Set,
+    home_with_servers,
+    resolved_config,
+    say_next,
+)
+from sm_ops.core.registry import KINDS
 
 app = typer.Typer()
 
@@ -24,8 +36,6 @@ RECIPES = {
     "rewriting": "sm_ops.rewriting.recipe",
 }
 """What checks a config of each flow by one real step on a small random model."""
-
-RunName = Annotated[str | None, typer.Argument(help="A run's id or its beginning; default: the newest.")]
 
 
 @app.command(epilog="Examples: sm-ops run | sm-ops run tiny --set seeds=[0] | sm-ops run my.yaml --jobs 1")
@@ -43,7 +53,7 @@ def run(
     epilog="Examples: sm-ops sweep | sm-ops sweep interventions_tiny | sm-ops sweep --set seeds=[0,1] --jobs 2"
 )
 def sweep(
-    config: Annotated[str, typer.Argument(help="A preset or a .yaml file.", metavar="[CONFIG]")] = "sweep",
+    config: Config = "sweep",
     overrides: Set = None,
     jobs: Jobs = None,
     orchestrate: Orchestrate = False,
@@ -53,7 +63,9 @@ def sweep(
 
 
 def _run(resolved: dict[str, Any], jobs: int | None, orchestrate: bool) -> None:
-    _check(resolved)
+    from sm_ops.plans import check
+
+    check(resolved)
     home = home_with_servers()
     if orchestrate:
         _flow(f"flows.{resolved['flow']}", resolved, jobs, home)
@@ -62,13 +74,6 @@ def _run(resolved: dict[str, Any], jobs: int | None, orchestrate: bool) -> None:
     from sm_ops.runner import run_pipeline
 
     finish(run_pipeline(resolved, home, jobs), home, after_run.release)
-
-
-def _check(resolved: dict[str, Any]) -> None:
-    from sm_ops.plans import check
-
-    if resolved["flow"] != "audit":  # an audit's recipe tells of it
-        check(resolved)
 
 
 def _flow(module: str, resolved: dict[str, Any], jobs: int | None, home: Path) -> NoReturn:
@@ -84,7 +89,7 @@ def _flow(module: str, resolved: dict[str, Any], jobs: int | None, home: Path) -
 @app.command(epilog="Examples: sm-ops stage synthesize | sm-ops stage train@SM95-0 --out out")
 def stage(
     name: Annotated[str, typer.Argument(help="A step's name, as sm-ops ls shows it.")],
-    config: Annotated[str, typer.Option("--config", help="A preset or a .yaml file.")] = "tiny",
+    config: FromConfig = "tiny",
     overrides: Set = None,
     out: Annotated[Path | None, typer.Option(help="Also export the result below this folder.")] = None,
 ) -> None:
@@ -99,11 +104,13 @@ def stage(
 
 @app.command(name="ls", epilog="Examples: sm-ops ls | sm-ops ls steps | sm-ops ls runs --json")
 def list_(
-    what: Annotated[str, typer.Argument(help="stages, steps, runs, presets, or a kind of member.")] = "stages",
-    config: Annotated[str, typer.Option("--config", help="A preset or a .yaml file.")] = "tiny",
+    what: Annotated[
+        str, typer.Argument(help=f"stages, steps, runs, presets, or a kind of member: {', '.join(KINDS)}.")
+    ] = "stages",
+    config: FromConfig = "tiny",
     as_json: Json = False,
 ) -> None:
-    """List stages, a pipeline's steps, runs, presets, datasets, references, rules, baselines or attacks."""
+    """List stages, a pipeline's steps, runs, presets, or the members of a kind, such as datasets."""
     from sm_ops.listing import listing
 
     rows = listing(what, config)
@@ -123,7 +130,7 @@ def show(
             metavar="[STEP|RUN]",
         ),
     ] = None,
-    config: Annotated[str, typer.Option("--config", help="A preset or a .yaml file.")] = "tiny",
+    config: FromConfig = "tiny",
     overrides: Set = None,
     as_json: Json = False,
 ) -> None:
@@ -141,7 +148,10 @@ def show(
             near = did_you_mean(what, [step.name for step in plan(resolved)])
             hint = f"There is neither a step nor a run {what!r}; of steps {near}. See: sm-ops ls steps, sm-ops ls runs"
             raise InputError("unknown-step", hint)
-        _show_run(chain(run), as_json)
+        if as_json:
+            print(json.dumps(chain(run), indent=1))
+        else:
+            _show_run(chain(run))
         say_next(f"report {run.id}")
         return
     rows = states(resolved, home, what)
@@ -154,15 +164,12 @@ def show(
             print(f"    {reason}")
     if what is None and (run := run_of(rows, home)):
         print()
-        _show_run(chain(run), as_json)
+        _show_run(chain(run))
     stored = all(row["state"] == "stored" for row in rows)
     say_next("report" if stored else "run" if config == "tiny" else f"run {config}")
 
 
-def _show_run(chain: dict[str, str], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(chain, indent=1))
-        return
+def _show_run(chain: dict[str, str]) -> None:
     for name, value in chain.items():
         print(f"{name:<7} {value}")
 
@@ -275,9 +282,9 @@ def validate(
     if to_json:
         print(json.dumps(resolved, indent=1))
         return
-    from sm_ops.plans import plan
+    from sm_ops.plans import check, plan
 
-    _check(resolved)
+    check(resolved)
     steps = len(plan(resolved))
     recipe = importlib.import_module(RECIPES[resolved["flow"]])
     facts = recipe.check(resolved)

@@ -48,6 +48,7 @@ def preflight(inventory: Inventory = None, machine: Machine = None, as_json: Jso
 
     A question that may not be asked is unknown, and no fault; that the account is the right one must be known.
     """
+    from sm_ops.core.errors import EXIT_CHECK
     from sm_ops.storage.sagemaker.preflight import preflight
 
     rows = list(preflight(_inventory(inventory), _machine(machine)))
@@ -56,7 +57,7 @@ def preflight(inventory: Inventory = None, machine: Machine = None, as_json: Jso
     else:
         print("\n".join(f"{row.verdict:<8} {row.what:<14} {row.found}" for row in rows))
     if rows[0].verdict != "ok" or any(row.verdict == "bad" for row in rows):
-        raise typer.Exit(3)
+        raise typer.Exit(EXIT_CHECK)
     if not as_json:
         say_next("sagemaker submit")
 
@@ -117,6 +118,7 @@ def submit(
 @app.command(epilog="Examples: sm-ops sagemaker status | sm-ops sagemaker status tiny-0a1b --json")
 def status(name: Job = None, as_json: Json = False) -> None:
     """Say what became of a job, and whether its models were approved; an unanswered submission is looked for."""
+    from sm_ops.core.errors import EXIT_CHECK
     from sm_ops.storage.sagemaker import jobs, registry
     from sm_ops.storage.sagemaker.service import Service
 
@@ -129,7 +131,7 @@ def status(name: Job = None, as_json: Json = False) -> None:
     else:
         _say_status(found)
     if found.get("status") == "Failed":
-        raise typer.Exit(3)
+        raise typer.Exit(EXIT_CHECK)
     if not as_json:
         say_next(f"sagemaker export {entry.name}" if found.get("status") == "Completed" else "sagemaker status")
 
@@ -193,6 +195,7 @@ def teardown(
     as_json: Json = False,
 ) -> None:
     """Remove inputs, checkpoints and results of ended jobs from the bucket; exit code 2 where that is refused."""
+    from sm_ops.core.errors import EXIT_INPUT
     from sm_ops.storage.sagemaker.teardown import OVER, remove, to_remove
 
     journal = _journal()
@@ -213,7 +216,7 @@ def teardown(
     else:
         print("\n".join(f"{thing.state:<8} {thing.uri}  {thing.detail}" for thing in things))
     if any(thing.state == "unknown" for thing in things):
-        raise typer.Exit(2)
+        raise typer.Exit(EXIT_INPUT)
     if not execute:
         print("nothing was removed; add --execute", file=sys.stderr)
 
@@ -283,34 +286,13 @@ def _channels(resolved: dict[str, Any]) -> Iterator[list[Channel]]:
     """The channels of a config; its own files are there until the block ends."""
     from sm_ops.core.fetched import located
     from sm_ops.core.home import home_folder
+    from sm_ops.plans import places
     from sm_ops.storage.sagemaker.inputs import channels_of
 
     home = home_folder()
-    placed = located({"references": {}, **resolved}, home)
-    config = {name: placed[name] for name in resolved}
+    config = located(resolved, home)
     with tempfile.TemporaryDirectory(prefix="sm-ops-") as folder:
-        yield channels_of(config, _places(config), [home / "vault", home / "keys"], Path(folder))
-
-
-def _places(config: dict[str, Any]) -> set[str]:
-    """Files and folders that the settings of any step name. Raises `InputError` for what a job could not get."""
-    from sm_ops.core.errors import InputError
-    from sm_ops.core.settings import Settings
-    from sm_ops.plans import plan
-
-    named = {
-        (step.place(dotted), Settings(step.settings).at(dotted))
-        for step in plan(config)
-        for dotted in step.stage.places
-    }
-    for dotted, place in sorted((dotted, place) for dotted, place in named if place is not None):
-        if not Path(place).exists():
-            hint = (
-                f"{dotted} names {place}, which is no file or folder here, and a job has no network; name a folder, or "
-                "fetch it (sm-ops init)."
-            )
-            raise InputError("no-place", hint)
-    return {place for _, place in named if place is not None}
+        yield channels_of(config, places(config), [home / "vault", home / "keys"], Path(folder))
 
 
 def _upload(channels: list[Channel], inventory: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ def folder(home: Path, model: str) -> Path:
 
 
 def located(config: Mapping[str, Any], home: Path) -> dict[str, Any]:
-    """A resolved config whose base and references name the folder of a fetched model instead of its hub name.
+    """A resolved config whose base and references, where it has them, name a fetched model's folder, not its hub name.
 
     A section that pins a revision means the hub's own files and is left as it is.
     """
@@ -25,8 +25,12 @@ def located(config: Mapping[str, Any], home: Path) -> dict[str, Any]:
         name, pinned = section[field], section["revision"] is not None
         return {**section, field: name if name is None or pinned else place(name, home)}
 
-    references = {name: placed(section, "model") for name, section in config["references"].items()}
-    return {**config, "base": placed(config["base"], "name"), "references": references}
+    found = dict(config)
+    if "base" in config:
+        found["base"] = placed(config["base"], "name")
+    if "references" in config:
+        found["references"] = {name: placed(section, "model") for name, section in config["references"].items()}
+    return found
 
 
 def place(name: str, home: Path) -> str:

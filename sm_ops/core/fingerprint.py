@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import os
 import platform
+import re
 import shutil
 from collections.abc import Collection, Iterable
 from functools import cache
@@ -17,15 +18,19 @@ from pathlib import Path
 from typing import Any
 
 from sm_ops.core import fs, registry
+from sm_ops.core.settings import Settings
 from sm_ops.core.stage import Stage, Step
 
 _PACKAGE = "sm_ops"
 _ROOT = Path(__file__).resolve().parents[2]
 _LIBRARIES = ("accelerate", "numpy", "peft", "tokenizers", "torch", "transformers")
 _ABSENT = "absent"
-_INCIDENTAL = frozenset({"calls", "checkpoint_steps", "engine", "workers"})
-"""Settings, of whatever section, that say how a result is come by: a resumed training gives the same weights, and
-any number of scoring workers, wherever they are, the same scores; `calls` is how a service is asked, not what."""
+_INCIDENTAL = re.compile(
+    r"(base|train|tune)\.checkpoint_steps|reference\.(engine|workers)|filter\.workers|endpoints\.[^.]+\.calls"
+)
+"""Dotted settings that say how a result is come by: a resumed training gives the same weights, and any number of
+scoring workers, wherever they are, the same scores; `calls` is how a service is asked, not what. A member's own
+settings count, whatever they are called."""
 
 
 def payload(step: Step, input_hashes: dict[str, str]) -> dict[str, Any]:
@@ -34,9 +39,9 @@ def payload(step: Step, input_hashes: dict[str, str]) -> dict[str, Any]:
     A setting that names an existing file or folder counts by the content; a name of no place stays a name, beside its
     version where it is an installed package's.
     """
-    stage = step.stage
-    places = {dotted: place for dotted in stage.places if (place := _place(step.settings, dotted))}
-    code = code_digests({stage.module} | _member_modules(stage, step.settings))
+    stage, settings = step.stage, Settings(step.settings)
+    places = {dotted: place for dotted in stage.places if (place := _place(settings, dotted))}
+    code = code_digests({stage.module} | _member_modules(stage, settings))
     return {
         "stage": stage.name,
         "version": stage.version,
@@ -46,7 +51,7 @@ def payload(step: Step, input_hashes: dict[str, str]) -> dict[str, Any]:
         "inputs": input_hashes,
         "outputs": {output.name: output.cls for output in stage.outputs},
         "code": code,
-        "environment": environment(stage.numeric) | declared(code) | _named_packages(step),
+        "environment": environment(stage.numeric) | declared(code) | _named_packages(stage, settings),
     }
 
 
@@ -80,8 +85,8 @@ def declared(modules: Iterable[str]) -> dict[str, str]:
     }
 
 
-def _named_packages(step: Step) -> dict[str, str]:
-    names = (_at(step.settings, dotted) for dotted in step.stage.places)
+def _named_packages(stage: Stage, settings: Settings) -> dict[str, str]:
+    names = map(settings.at, stage.places)
     found = {name: _version(name) for name in names if isinstance(name, str) and name}
     return {name: known for name, known in found.items() if known != _ABSENT}
 
@@ -122,9 +127,9 @@ def _outside_root(top: str) -> Path | None:
     return origin.parents[1] if spec.submodule_search_locations else origin.parent
 
 
-def _member_modules(stage: Stage, settings: dict[str, Any]) -> set[str]:
+def _member_modules(stage: Stage, settings: Settings) -> set[str]:
     """Modules of the registry members that the settings name; an unknown name is an error of the stage's own."""
-    known = [(registry.members(kind), _at(settings, dotted)) for dotted, kind in stage.members]
+    known = [(registry.members(kind), settings.at(dotted)) for dotted, kind in stage.members]
     named = ((modules, name) for modules, value in known for name in (value if isinstance(value, dict) else [value]))
     return {modules[name] for modules, name in named if name in modules}
 
@@ -188,16 +193,8 @@ def _program(name: str) -> str:
     return _ABSENT if found is None else _file_hash(path := Path(found), *_stamp(path))
 
 
-def _at(settings: dict[str, Any], dotted: str) -> Any:
-    """The setting, or None where a section on the way is null."""
-    value: Any = settings
-    for part in dotted.split("."):
-        value = None if value is None else value[part]
-    return value
-
-
-def _place(settings: dict[str, Any], dotted: str) -> Path | None:
-    name = _at(settings, dotted)
+def _place(settings: Settings, dotted: str) -> Path | None:
+    name = settings.at(dotted)
     return Path(name) if isinstance(name, str) and Path(name).exists() else None
 
 
@@ -221,6 +218,6 @@ def _identifying(settings: dict[str, Any], places: Collection[str], path: str = 
     result = {}
     for name, value in settings.items():
         dotted = f"{path}.{name}" if path else name
-        if name not in _INCIDENTAL and dotted not in places:
+        if not _INCIDENTAL.fullmatch(dotted) and dotted not in places:
             result[name] = _identifying(value, places, dotted) if isinstance(value, dict) else value
     return result

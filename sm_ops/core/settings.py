@@ -41,10 +41,10 @@ class Settings:
         return dict(self._values)
 
     def at(self, dotted: str) -> Any:
-        """The value at a dotted path such as `train.epochs`."""
+        """The value at a dotted path such as `train.epochs`, or None where a section on the way is null."""
         value: Any = self._values
         for part in dotted.split("."):
-            value = value[part]
+            value = None if value is None else value[part]
         return value
 
 

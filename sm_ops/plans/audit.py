@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sm_ops.attacks.public import settings_on_public
-from sm_ops.core.fetched import place
+from sm_ops.core.fetched import located
 from sm_ops.core.home import home_folder
 from sm_ops.core.stage import Step
 from sm_ops.detectors.named import detectors
@@ -23,16 +23,15 @@ from sm_ops.stages import (
     EVALUATE,
 )
 
+LATER = ("data.path",)
+"""Corpora that are not to be fetched by a program: a config of one is read before it is there."""
 OWN_TUNING = ("epochs", "batch_size", "learning_rate")
 """What `private` may set for itself; null is as in `train`."""
 
 
 def plan(config: dict[str, Any]) -> list[Step]:
     """The steps of a run, each after those it reads."""
-    config = {**config, "data": _present(config["data"])}
-    named, pinned = config["base"]["name"], config["base"]["revision"] is not None
-    if named and not pinned:
-        config = {**config, "base": {**config["base"], "name": place(named, home_folder())}}
+    config = located({**config, "data": _present(config["data"])}, home_folder())
     taggers = config["tagger"].split("+")
     tagger = {
         "tagger": {name: {} for name in taggers},
@@ -40,7 +39,7 @@ def plan(config: dict[str, Any]) -> list[Step]:
     }
     steps = [make_step(AUDIT_DATA, config, inputs={}, own=tagger)]
     base = {}
-    if named is None:
+    if config["base"]["name"] is None:
         steps.append(make_step(BASE_MODEL, config, inputs=outputs_of("audit_data", "public.jsonl", "reference.jsonl")))
         base = {"base": ("base", "model")}
     labelled = outputs_of("audit_data", "train.jsonl", "validation.jsonl")

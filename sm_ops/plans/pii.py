@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sm_ops.core.fetched import place
+from sm_ops.core.fetched import located
 from sm_ops.core.home import home_folder
 from sm_ops.core.stage import Step
 from sm_ops.detectors.named import detectors
@@ -21,9 +21,7 @@ def finders(config: dict[str, Any]) -> list[str]:
 
 def plan(config: dict[str, Any]) -> list[Step]:
     """The steps of a run, each after those it reads."""
-    named, pinned = config["base"]["name"], config["base"]["revision"] is not None
-    if named and not pinned:
-        config = {**config, "base": {**config["base"], "name": place(named, home_folder())}}
+    config = located(config, home_folder())
     test = outputs_of("pii_generate", "test.jsonl")
     steps = [make_step(PII_GENERATE, config, inputs={})]
     predicted = {}
@@ -33,7 +31,7 @@ def plan(config: dict[str, Any]) -> list[Step]:
         predicted[name] = f"pii_detect@{name}"
 
     base = {}
-    if named is None:
+    if config["base"]["name"] is None:
         steps.append(make_step(PII_BASE, config, inputs=outputs_of("pii_generate", "train.jsonl")))
         base = {"base": ("pii_base", "model")}
     steps.append(make_step(PII_EXTRACT, config, inputs=test | base, cell=(BASE,)))

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from sm_ops.core.errors import InputError
-from sm_ops.core.fetched import place
+from sm_ops.core.fetched import located
 from sm_ops.core.home import home_folder
 from sm_ops.core.registry import load
 from sm_ops.core.stage import Step
+from sm_ops.plans.references import is_fitted, places
 from sm_ops.plans.steps import make_step, outputs_of
 from sm_ops.stages import RANK_FIT, RANK_MEASURE, RANK_PAIRS, RANK_SCORE
 
@@ -18,6 +19,7 @@ SIDES = ("validation.jsonl", "application.jsonl")
 
 def plan(config: dict[str, Any]) -> list[Step]:
     """The steps of a run, each after those it reads. Raises `InputError` for a rule whose reference lacks a prompt."""
+    config = located(config, home_folder())
     rules = {score["rule"]: {} for score in config["scores"].values()}
     for name, score in config["scores"].items():
         _check(name, score, config["references"][score["reference"]])
@@ -25,16 +27,14 @@ def plan(config: dict[str, Any]) -> list[Step]:
     used = {score["reference"] for score in config["scores"].values()}
     scores = {}
     for name in sorted(used):
-        reference, called = _located(config["references"][name]), {"reference": f"references.{name}"}
+        reference, called = config["references"][name], {"reference": f"references.{name}"}
         inputs = outputs_of("rank_pairs", *SIDES)
-        if reference["backend"] == "ngram":
+        if is_fitted(reference):
             learnt = outputs_of("rank_pairs", "validation.jsonl", "clean.jsonl")
             own = {"reference": reference}
             steps.append(make_step(RANK_FIT, config, inputs=learnt, cell=(name,), own=own, called=called))
             inputs |= {"fitted": (f"rank_fit@{name}", "model")}
-        files = ("reference.violating",) if reference["backend"] == "file" else ()  # elsewhere it is a prompt
-        stage = replace(RANK_SCORE, places=RANK_SCORE.places + files)
-        own = {"reference": reference}
+        own, stage = {"reference": reference}, replace(RANK_SCORE, places=places(reference))
         steps.append(make_step(stage, config, inputs=inputs, cell=(name,), own=own, called=called))
         for side in ("validation", "application"):
             scores[f"scores/{name}/{side}"] = (f"rank_score@{name}", f"{side}.parquet")
@@ -56,9 +56,3 @@ def _check(name: str, score: dict[str, Any], reference: dict[str, Any]) -> None:
         f"scores.{name}: rule {score['rule']} needs {' and '.join(f'{where}.{each}' for each in lacking)}; an n-gram "
         "takes no prompt, a model with backend hf does.",
     )
-
-
-def _located(reference: dict[str, Any]) -> dict[str, Any]:
-    """The reference with the folder of a fetched model instead of its hub name."""
-    name, pinned = reference["model"], reference["revision"] is not None
-    return reference if name is None or pinned else {**reference, "model": place(name, home_folder())}

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sm_ops.core.fetched import place
+from sm_ops.core.fetched import located
 from sm_ops.core.home import home_folder
 from sm_ops.core.stage import Step
-from sm_ops.detectors.named import detectors, places
+from sm_ops.detectors import named
+from sm_ops.plans.references import is_fitted, places
 from sm_ops.plans.steps import make_step, outputs_of
 from sm_ops.rewriting.benchmarks import BENCHMARKS
 from sm_ops.rewriting.units import UNITS
@@ -24,6 +25,7 @@ PATTERNS = "regex"
 
 def plan(config: dict[str, Any]) -> list[Step]:
     """The steps of a run, each after those it reads."""
+    config = located(config, home_folder())
     prices = {"rewriter": {"prices": config["endpoints"]["rewriter"]["prices"]}}
     steps = [make_step(REWRITE_DATA, config, inputs={}, own={"endpoints": prices})]
     needed = dict.fromkeys(part for each in config["conditions"].values() for part in parts(config, each["selector"]))
@@ -58,35 +60,31 @@ def _fits(config: dict[str, Any], selectors: list[str]) -> list[Step]:
             called={"reference": f"references.{name}"},
         )
         for name in used
-        if name is not None and _is_fitted(reference := config["references"][name])
+        if name is not None and is_fitted(reference := config["references"][name])
     ]
-
-
-def _is_fitted(reference: dict[str, Any]) -> bool:
-    return reference["backend"] == "ngram" and reference["model"] is None
 
 
 def _score(config: dict[str, Any], name: str) -> Step:
     selector, data = config["selectors"][name], config["data"]
     seed = {"seed": data["seed"]} if selector["kind"] == "random" else {}
-    own: dict[str, Any] = {"selector": selector, "references": {}, "data": seed}
+    own: dict[str, Any] = {"selector": selector, "reference": None, "data": seed}
     own |= {"windows": {unit: {} for unit in UNITS}, "backends": {}}
     inputs, stage = outputs_of("rewrite_data", "validation.jsonl", "records.jsonl"), REWRITE_SCORE
     own["detectors"] = {}
     if (detector := selector["detector"]) is not None:
-        own["detectors"] = detectors(detector, selector["settings"], f"selectors.{name}.settings")
-        files = places(detector, selector["settings"])
+        own["detectors"] = named.detectors(detector, selector["settings"], f"selectors.{name}.settings")
+        files = named.places(detector, selector["settings"])
         stage = replace(stage, places=tuple(f"selector.settings.{each}" for each in files))
-    if (named := selector["reference"]) is not None:
-        reference = config["references"][named]
-        if reference["model"] is not None and reference["revision"] is None:
-            reference = {**reference, "model": place(reference["model"], home_folder())}
-        own |= {"references": {named: reference}, "backends": {reference["backend"]: {}}}
+    called = {"selector": f"selectors.{name}"}
+    if selector["reference"] is not None:
+        reference = own["reference"] = config["references"][selector["reference"]]
+        called["reference"] = f"references.{selector['reference']}"
+        own |= {"backends": {reference["backend"]: {}}}
         own["aggregate"] = selector["aggregate"] or BENCHMARKS[data["benchmark"]].AGGREGATE
-        stage = replace(stage, places=(f"references.{named}.model",))
-        if _is_fitted(reference):
-            inputs |= {"fitted": (f"rewrite_fit@{named}", "model")}
-    return make_step(stage, config, inputs, (name,), own, {"selector": f"selectors.{name}"})
+        stage = replace(stage, places=places(reference))
+        if is_fitted(reference):
+            inputs |= {"fitted": (f"rewrite_fit@{selector['reference']}", "model")}
+    return make_step(stage, config, inputs, (name,), own, called)
 
 
 def _condition(config: dict[str, Any], name: str, condition: dict[str, Any]) -> list[Step]:

@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sm_ops.core.fetched import place
+from sm_ops.core.fetched import located
 from sm_ops.core.home import home_folder
 from sm_ops.core.registry import members
 from sm_ops.core.stage import Output, Step
 from sm_ops.detectors import named
+from sm_ops.plans.references import is_fitted, places
 from sm_ops.plans.steps import make_step, outputs_of
 from sm_ops.sanitizing.rules import check_published
 from sm_ops.stages import SAN_CORPUS, SAN_FIT, SAN_LEVELS, SAN_MEASURE, SAN_REDACT, SAN_TUNE
@@ -25,8 +26,7 @@ def folds_of(config: dict[str, Any]) -> list[str]:
 
 def plan(config: dict[str, Any]) -> list[Step]:
     """The steps of a run, each after those it reads. Raises `InputError` for an unknown published rule."""
-    folds = folds_of(config)
-    references = {name: _located(each) for name, each in config["references"].items()}
+    config, folds = located(config, home_folder()), folds_of(config)
     for name, each in config["filters"].items():
         check_published(name, each["rule"])
     names = (f"{side}-{fold}.jsonl" for fold in folds for side in ("validation", "records"))
@@ -36,18 +36,18 @@ def plan(config: dict[str, Any]) -> list[Step]:
     corpus = replace(SAN_CORPUS, outputs=SAN_CORPUS.outputs + outputs, places=SAN_CORPUS.places + file)
     steps = [make_step(corpus, config, inputs={}, own={"readers": members("corpus")})]
     for fold in folds:
-        steps += _fold(config, references, fold)
+        steps += _fold(config, fold)
     steps.append(make_step(SAN_REDACT, config, inputs=ABOUT | _redacted(config, folds)))
     return steps
 
 
-def _fold(config: dict[str, Any], references: dict[str, dict[str, Any]], fold: str) -> list[Step]:
+def _fold(config: dict[str, Any], fold: str) -> list[Step]:
     """The steps of one fold: what is fitted, the levels of every filter, and what they are worth."""
     labelled = {"validation": ("san_corpus", f"validation-{fold}.jsonl")}
     sides = labelled | {"records": ("san_corpus", f"records-{fold}.jsonl")}
     public = outputs_of("san_corpus", "public.jsonl")
-    steps, levels = [], {}
-    fitted = {name for name, each in references.items() if _is_fitted(each)}
+    steps, levels, references = [], {}, config["references"]
+    fitted = {name for name, each in references.items() if is_fitted(each)}
     used = {each["reference"] for each in config["filters"].values()}
     for name in sorted(fitted & used):
         own, called = {"reference": references[name]}, {"reference": f"references.{name}"}
@@ -99,21 +99,8 @@ TRAINED = ("classifier",)
 """Detectors that are trained on the validation side."""
 
 
-def _is_fitted(reference: dict[str, Any]) -> bool:
-    return reference["backend"] == "ngram" and reference["model"] is None
-
-
 def _places(reference: dict[str, Any] | None) -> tuple[str, ...]:
-    """A second score file is a place; elsewhere `violating` is a prompt."""
-    if reference is None:
-        return ()
-    return ("reference.model", *(("reference.violating",) if reference["backend"] == "file" else ()))
-
-
-def _located(reference: dict[str, Any]) -> dict[str, Any]:
-    """The reference with the folder of a fetched model instead of its hub name."""
-    name, pinned = reference["model"], reference["revision"] is not None
-    return reference if name is None or pinned else {**reference, "model": place(name, home_folder())}
+    return () if reference is None else places(reference)
 
 
 def _redacted(config: dict[str, Any], folds: list[str]) -> dict[str, tuple[str, str]]:

@@ -14,6 +14,7 @@ from sm_ops.core.stage import Output, Stage, Step
 from sm_ops.detectors import named
 from sm_ops.detectors.batches import own_threshold
 from sm_ops.masking.conditions import BASE, surprise_at, trainings
+from sm_ops.plans.references import is_fitted, places
 from sm_ops.plans.steps import make_step, outputs_of
 from sm_ops.stages import (
     ASSESS,
@@ -119,13 +120,12 @@ def _reference(config: dict[str, Any], name: str, base: Inputs, audited: Inputs)
     steps, reference = [], config["references"][name]
     own, cell, called = {"reference": reference}, (name,), {"reference": f"references.{name}"}
     model = base if reference["backend"] == "hf" and reference["model"] is None else {}
-    if reference["fit"] or (reference["backend"] == "ngram" and reference["model"] is None):
+    if reference["fit"] or is_fitted(reference):
         inputs = outputs_of("synthesize", "public.jsonl", "reference.jsonl") | model | audited
         steps.append(make_step(FIT, config, inputs=inputs, cell=cell, own=own, called=called))
         model = {"fitted": (f"fit@{name}", "model")}
     inputs = outputs_of("synthesize", "calibration.jsonl", "train.jsonl", "reference.jsonl")
-    files = ("reference.violating",) if reference["backend"] == "file" else ()  # elsewhere it is a prompt
-    score = replace(SCORE, places=SCORE.places + files)
+    score = replace(SCORE, places=SCORE.places + places(reference))
     own = own | {"base": _only(config["base"], "name", "revision")}
     return [*steps, make_step(score, config, inputs=inputs | model | audited, cell=cell, own=own, called=called)]
 

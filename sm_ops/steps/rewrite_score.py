@@ -42,9 +42,8 @@ def _scorer(settings: Settings, context: Context) -> Callable[[Sequence[Record]]
     if selector.kind == "detector":
         detector = registry.load("detector", selector.detector).load(selector.settings.plain())
         return lambda records: by_detector(records, detector)
-    chosen = getattr(settings.references, selector.reference)
-    model = str(context.inputs["fitted"]) if "fitted" in context.inputs else chosen.model
-    reference = Settings({**chosen.plain(), "model": model, "examples": []})
+    model = str(context.inputs["fitted"]) if "fitted" in context.inputs else settings.reference.model
+    reference = Settings({**settings.reference.plain(), "model": model, "examples": []})
     score = scorer(reference, registry.load("reference", reference.backend).load)
     aggregates = {"sentence": settings.aggregate, "segment": "mean"}
     return lambda records: by_surprise(records, score, aggregates)

@@ -142,6 +142,21 @@ def test_where_and_how_fast_never_enter(tmp_path, monkeypatch):
     assert all_prints(["train.checkpoint_steps=7", "base.checkpoint_steps=3", "name=renamed"]) == before
 
 
+def test_a_members_own_settings_count_whatever_they_are_called():
+    """What is so called in our sections says how fast or by whom; in a member's, or as its name, nobody knows."""
+    own = {"workers": 2, "engine": "x", "calls": 1, "checkpoint_steps": 3}
+    counted = {"filter": {"settings": own}, "attack": {"calls": own}, "reference": {"order": 3}}
+    incidental = {
+        "filter": {"settings": own, "workers": 2},
+        "attack": {"calls": own},
+        "reference": {"order": 3, "workers": 2, "engine": "ray"},
+    }
+    assert payload(replace(step(), settings=incidental), {})["settings"] == counted
+    asked = {"endpoints": {"judge": {"model": "m", "calls": {"at_once": 4}}}, "tune": {"checkpoint_steps": 1}}
+    counted = {"endpoints": {"judge": {"model": "m"}}, "tune": {}}
+    assert payload(replace(step(), settings=asked), {})["settings"] == counted
+
+
 def test_no_payload_holds_a_place(tmp_path):
     steps = plan(resolve(load_pipeline(str(SMALLEST))))
     for each in steps:
