@@ -116,7 +116,7 @@ def test_the_saved_comparison_asks_for_measures_that_the_rows_have(page: SimpleN
     metrics = page.of["SM95"].data.metrics
     columns = [name.split("`")[1] for name in state["selectedColumns"] if name.startswith("metrics.")]
     assert columns
-    assert set(columns) - metrics.keys() == {"display", "pass_at", "completion_nll"}  # of runs whose models answer prompts
+    assert set(columns) - metrics.keys() == {"display", "pass_at", "completion_nll"}  # of answers
 
 
 def test_a_view_that_people_changed_stays(tiny: SimpleNamespace) -> None:
