@@ -10,7 +10,6 @@ the files of the samples.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from sm_ops.core import registry
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Record, Span
 from sm_ops.data.corpora import creddata
+from sm_ops.data.records import jsonl_rows
 from sm_ops.detectors.classifier.fitting import fit
 from sm_ops.metrics import ratio_interval
 
@@ -37,10 +37,9 @@ SEED = 0
 
 
 def samples(path: Path) -> list[Record]:
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return [
         Record(row["id"], text=row["text"], spans=tuple(Span(s["start"], s["end"], "") for s in row["spans"]))
-        for row in rows
+        for _, row in jsonl_rows(path)
     ]
 
 

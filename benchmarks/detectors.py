@@ -14,7 +14,6 @@ only the types that a data set annotates are judged there. Detectors are taken w
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -31,6 +30,7 @@ import numpy as np
 
 from sm_ops.core import registry
 from sm_ops.core.errors import InputError
+from sm_ops.data.records import jsonl_rows
 from sm_ops.detectors.detector import Detection
 from sm_ops.metrics.intervals import clustered_rate
 from sm_ops.pii import TYPES, accept, normalise_source
@@ -76,7 +76,6 @@ class DataSet(NamedTuple):
 
 
 def synthetic(language: str, folder: Path) -> DataSet:
-    rows = [json.loads(line) for line in (folder / "test.jsonl").read_text(encoding="utf-8").splitlines()]
     found = [
         Document(
             row["source_text"],
@@ -84,7 +83,7 @@ def synthetic(language: str, folder: Path) -> DataSet:
             frozenset(),
             row["template_id"],
         )
-        for row in rows
+        for _, row in jsonl_rows(folder / "test.jsonl")
         if row["lang"] == language
     ]
     return DataSet(f"synthetic test set, {language}", TYPES, found)
@@ -94,8 +93,7 @@ def public(name: str, folder: Path) -> DataSet:
     types = PUBLIC[name]
     found = []
     for path in sorted(folder.glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
+        for _, row in jsonl_rows(path):
             text = row["text"]
             spans = [(s["start"], s["end"], types[s["type"]]) for s in row["spans"] if s["type"] in types]
             gold = write(text, (Detection(*span, 1.0) for span in joined(text, spans) if span[2] != IGNORED))

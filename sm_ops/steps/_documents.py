@@ -1,4 +1,4 @@
-"""Documents and predictions of the PII steps, a JSON object a line."""
+"""Files of the steps' own: documents, predictions, canaries, answers; a JSON object a line."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from sm_ops.core import registry
@@ -10,10 +9,9 @@ from sm_ops.data.audit import containing, private_values
 from sm_ops.data.dataset import SPLITS, Dataset
 from sm_ops.data.datasets.code_pii import public_code
 from sm_ops.data.records import write_records
+from sm_ops.steps._splits import write_canaries
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sm_ops.core.records import Record
     from sm_ops.core.settings import Settings
     from sm_ops.core.stage import Context, Numbers
@@ -27,7 +25,7 @@ def run(settings: Settings, context: Context) -> Numbers:
     for split in SPLITS:
         write_records(context.outputs[split], dataset.splits.get(split, []))
     write_records(context.outputs["public"], public)
-    _write_canaries(context.outputs["canaries"], dataset)
+    write_canaries(context.outputs["canaries"], dataset.canaries)
     return {
         "public_chars": sum(len(record.content) for record in public),
         "public_left_out": left_out,
@@ -49,11 +47,3 @@ def _public(data: Settings, dataset: Dataset) -> tuple[list[Record], int]:
         if not found:
             return public, len(holding)
         holding |= found
-
-
-def _write_canaries(path: Path, dataset: Dataset) -> None:
-    lines = [
-        json.dumps({"id": c.id, "kind": c.kind, "group": c.group, "value": c.value.reveal()}, ensure_ascii=False)
-        for c in dataset.canaries
-    ]
-    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")

@@ -25,7 +25,7 @@ MAY_REVEAL = {
     "sm_ops.stack.s3",
     "sm_ops.stack.services",
     "sm_ops.steps.mask",
-    "sm_ops.steps.synthesize",
+    "sm_ops.steps._splits",
 }
 """Modules that may call `.reveal()`: writing, counting, seeking or attacking canaries, giving servers passwords."""
 

@@ -10,7 +10,10 @@ import pytest
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.records import Message, Record, Span
+from sm_ops.core.sensitive import Sensitive
+from sm_ops.data.dataset import Canary
 from sm_ops.data.records import FORMAT, read_records, write_records
+from sm_ops.steps._splits import read_canaries, write_canaries
 
 pytestmark = pytest.mark.unit
 
@@ -208,6 +211,15 @@ def test_foreign_parquet_is_read_and_bad_rows_are_refused_by_index(tmp_path):
     ]:
         pq.write_table(pa.Table.from_pylist(bad), path)
         assert reason in refused(path)
+
+
+def test_canaries_are_lines_whatever_their_values_hold(tmp_path):
+    """A value may hold what Python takes for the end of a line and JSON does not."""
+    ends = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+    written = [Canary(f"name-{i}", "name", None, Sensitive(f"a{end}b")) for i, end in enumerate(ends)]
+    write_canaries(tmp_path / "canaries.jsonl", written)
+    found = [(c.id, c.value.reveal()) for c in read_canaries(tmp_path / "canaries.jsonl")]
+    assert found == [(f"name-{i}", f"a{end}b") for i, end in enumerate(ends)]
 
 
 def test_broken_empty_and_newer_parquet_are_refused(tmp_path):
