@@ -8,7 +8,7 @@ from typing import Any
 from sm_ops.core.config import load_pipeline, presets, resolve
 from sm_ops.core.errors import InputError
 from sm_ops.core.execute import identify, why_again
-from sm_ops.core.home import Run, all_runs, home_folder
+from sm_ops.core.home import Run, all_runs, home_folder, unreadable_runs
 from sm_ops.core.registry import KINDS, did_you_mean, members
 from sm_ops.core.schedule import look_up
 from sm_ops.core.stage import Stage
@@ -29,13 +29,20 @@ def listing(what: str, config: str) -> list[dict[str, Any]]:
             {"name": step.name, "reads": ", ".join(sorted(step.upstream))}
             for step in plan(resolve(load_pipeline(config)))
         ],
-        "runs": lambda: [{"id": run.id, "finished": run.finished} for run in all_runs(home_folder())],
+        "runs": _run_rows,
         "presets": lambda: [{"name": name} for name in presets()],
     }
     if what not in lists:
         known = [*lists, *map(_plural, KINDS)]
         raise InputError("unknown-list", f"There is no list {what!r}; {did_you_mean(what, known)}.")
     return lists[what]()
+
+
+def _run_rows() -> list[dict[str, Any]]:
+    """Runs that can be read; then those that cannot, and why."""
+    home = home_folder()
+    rows = [{"id": run.id, "finished": run.finished} for run in all_runs(home)]
+    return rows + [{"id": name, "unreadable": error.hint} for name, error in unreadable_runs(home).items()]
 
 
 def _plural(kind: str) -> str:

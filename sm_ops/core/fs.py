@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,22 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """Read a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def read_memory(path: Path) -> dict[str, Any]:
+    """What a JSON file remembers; nothing where there is none, or it is damaged."""
+    try:
+        return read_json(path)
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def change_memory(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Replace what a JSON file remembers by `change` of it, one process after the other."""
+    from filelock import FileLock
+
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        write_json(path, change(read_memory(path)))
 
 
 def existing(path: str | Path) -> Path:

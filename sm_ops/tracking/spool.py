@@ -5,7 +5,6 @@ MLflow is not imported to ask.
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -22,7 +21,7 @@ def tracking_uri(home: Path) -> str:
 
 def is_used(home: Path) -> bool:
     """Whether a server was named, or the home's own holds something."""
-    return "MLFLOW_TRACKING_URI" in os.environ or (home / "mlflow.db").is_file()
+    return bool(os.environ.get("MLFLOW_TRACKING_URI")) or (home / "mlflow.db").is_file()
 
 
 def is_tracked(run: Run, home: Path) -> bool:
@@ -47,19 +46,12 @@ def untracked(home: Path) -> list[Run]:
 
 def is_mirrored(releases: str, home: Path) -> bool:
     """Whether this state of the home's releases (a digest) is what the present server was told last."""
-    return _mirrored(home).get(_digest(home)) == releases
+    return fs.read_memory(home / MIRRORED).get(_digest(home)) == releases
 
 
 def mark_mirrored(releases: str, home: Path) -> None:
     """Remember what the present server was told of releases."""
-    fs.write_json(home / MIRRORED, {**_mirrored(home), _digest(home): releases})
-
-
-def _mirrored(home: Path) -> dict[str, str]:
-    try:
-        return fs.read_json(home / MIRRORED)
-    except (FileNotFoundError, json.JSONDecodeError):
-        return {}
+    fs.change_memory(home / MIRRORED, lambda known: {**known, _digest(home): releases})
 
 
 def _digest(home: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from toy_stages import step
 from sm_ops.core import fs
 from sm_ops.core.errors import InputError
 from sm_ops.core.execute import execute
-from sm_ops.core.home import Run, all_runs, find_run, home_folder
+from sm_ops.core.home import Run, all_runs, find_run, home_folder, linked_run, unreadable_runs
 from sm_ops.core.store import Store
 
 pytestmark = pytest.mark.unit
@@ -46,11 +47,36 @@ def test_no_run_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": "run/1"}'])
-def test_a_damaged_run_is_told(tmp_path, content):
+def test_a_damaged_run_is_told_where_it_is_meant_and_hides_no_other(tmp_path, content):
+    good, bad = saved(tmp_path, "one", "a"), saved(tmp_path, "two", "b")
+    (bad.folder / "run.json").write_text(content)
+    assert all_runs(tmp_path) == [good]
+    assert [(name, error.code) for name, error in unreadable_runs(tmp_path).items()] == [(bad.id, "run-damaged")]
+    assert find_run(tmp_path) == linked_run(tmp_path, "one") == good
+    assert linked_run(tmp_path, "three") is None
+    for find in (find_run, linked_run):
+        for name in (bad.id, "tw"):
+            with pytest.raises(InputError, match="run-damaged"):
+                find(tmp_path, name)
+    assert Run.save(tmp_path, bad.config, {"toy": execute(step(text="b"), {}, Store(tmp_path)).record}).id == bad.id
+    assert {run.id for run in all_runs(tmp_path)} == {good.id, bad.id}
+
+
+def test_equal_steps_have_the_config_that_was_asked_for_last(tmp_path):
+    """Settings that no step reads, as prices and what a release says of itself, are in the config alone."""
+    first = saved(tmp_path, "one", "a")
+    record = execute(step(text="a"), {}, Store(tmp_path)).record
+    again = Run.save(tmp_path, {"name": "one", "prices": {"machine_hour": 1}}, {"toy": record})
+    assert again.id == first.id
+    assert find_run(tmp_path).config == again.config == {"name": "one", "prices": {"machine_hour": 1}}
+
+
+def test_links_made_at_the_same_time_are_all_kept(tmp_path):
     run = saved(tmp_path, "one", "a")
-    (run.folder / "run.json").write_text(content)
-    with pytest.raises(InputError, match="run-damaged"):
-        all_runs(tmp_path)
+    with ThreadPoolExecutor(8) as several:
+        list(several.map(lambda server: run.link(mlflow={f"server {server}": "id"}), range(8)))
+        list(several.map(lambda name: run.link(**{name: "commit"}), ["git", "data"]))
+    assert run.links() == {"git": "commit", "data": "commit", "mlflow": {f"server {i}": "id" for i in range(8)}}
 
 
 def test_another_format_is_refused_in_words(tmp_path):

@@ -13,6 +13,7 @@ from filelock import FileLock
 
 from sm_ops.core import fs
 from sm_ops.health import schedules
+from sm_ops.listing import listing
 from sm_ops.vault import Vault
 
 pytestmark = pytest.mark.unit
@@ -115,6 +116,8 @@ def test_a_damaged_run_and_one_that_was_not_sent(doctor, home):
     assert code == 3
     assert "is damaged" in rows["runs"]["found"]
     assert "tracking" not in rows
+    (row,) = listing("runs", "tiny")
+    assert row == {"id": "tiny-0a1b", "unreadable": rows["runs"]["found"]}
 
 
 ROW = {"slug": "nightly", "cron": "0 2 * * *", "timezone": "UTC", "paused": False, "next": "then",
