@@ -201,6 +201,20 @@ def test_a_bucket_that_cannot_keep_a_release(bucket, owner, policy, said, server
     assert states.state_of(release).name == "approved"
 
 
+def test_what_the_service_could_not_answer_is_told_as_such(server, proxy, prefix, tmp_path, monkeypatch):
+    """Not as a bucket without Object Lock, and not as what happened to the cleaning up behind it."""
+    monkeypatch.setattr(calls, "TRIES", 1)
+    place, source = open_place(f"s3://locked/{prefix}"), tmp_path / "source"
+    proxy.faults.append(Fault("500", "GET", "object-lock"))
+    with pytest.raises(InputError, match="answered InternalError to get_object_lock_configuration"):
+        place.check(lock=True)
+    monkeypatch.setattr(s3, "PART", 5 << 20)
+    source.write_bytes(bytes(s3.PART + 1))
+    proxy.faults += [Fault("500", "PUT", "partNumber"), Fault("500", "DELETE", "uploadId")]
+    with pytest.raises(InputError, match="answered InternalError to upload_part"):
+        place.stage("staged/x", source)
+
+
 @pytest.mark.slow
 def test_other_refusals_are_sentences(server, proxy, prefix, tmp_path, monkeypatch):
     release = ready(tmp_path / "home")

@@ -18,6 +18,13 @@ CONNECT_SECONDS, READ_SECONDS = 10, 60
 PAUSE = 0.5
 """Seconds; the first pause is up to this, each further one up to twice as much as the one before."""
 _ABSENT = {"NoSuchKey", "404", "NotFound"}
+_UNSET = {
+    "ObjectLockConfigurationNotFoundError",
+    "ServerSideEncryptionConfigurationNotFoundError",
+    "NoSuchPublicAccessBlockConfiguration",
+    "NoSuchBucketPolicy",
+}
+"""S3 has a code of its own for each setting that a bucket has not."""
 _UNMET = {"PreconditionFailed", "412"}
 _BUSY = {"ConditionalRequestConflict", "OperationAborted"}
 _FORBIDDEN = {"AccessDenied", "403", "Forbidden", "AllAccessDisabled"}
@@ -40,7 +47,7 @@ _PERMISSIONS = {
 
 
 class Absent(Exception):
-    """There is no such object."""
+    """There is no such object, or the bucket has no such setting."""
 
 
 class Unmet(Exception):
@@ -130,7 +137,7 @@ class Bucket:
             return Unmet()
         if code == "NoSuchBucket":
             return InputError("no-bucket", f"There is no bucket {self.name}; check its name, region and endpoint.")
-        if code in _ABSENT:
+        if code in _ABSENT | _UNSET:
             return Absent()
         if code in _FORBIDDEN:
             owned = f" and the bucket to be account {self.owner}'s" if self.owner else ""

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -77,9 +78,7 @@ class S3Place:
     def _has_lock(self) -> bool:
         try:
             answer = self._bucket.ask("get_object_lock_configuration")
-        except Forbidden:
-            raise
-        except InputError:  # ObjectLockConfigurationNotFoundError
+        except Absent:
             return False
         return answer.get("ObjectLockConfiguration", {}).get("ObjectLockEnabled") == "Enabled"
 
@@ -232,7 +231,8 @@ class S3Place:
                 "complete_multipart_upload", MultipartUpload={"Parts": parts}, **place, **(condition or {})
             )
         except BaseException:
-            self._bucket.ask("abort_multipart_upload", **place)
+            with suppress(InputError, Absent):  # what ended the upload is what is told
+                self._bucket.ask("abort_multipart_upload", **place)
             raise
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sm_ops.core.errors import InputError
-from sm_ops.storage.places.calls import Absent as NoObject
+from sm_ops.storage.places.calls import Absent as Unset
 from sm_ops.storage.places.calls import Bucket
 from sm_ops.storage.sagemaker.service import Absent, Service
 
@@ -142,12 +142,8 @@ def _tls(bucket: Bucket) -> Verdict:
 
 
 def _setting(bucket: Bucket, operation: str, name: str, missing: Any) -> Any:
-    """A setting of the bucket; S3 has a code of its own for each that is not there."""
+    """A setting of the bucket, or what stands for one that it has not."""
     try:
         return bucket.ask(operation)[name]
-    except NoObject:
+    except Unset:
         return missing
-    except InputError as error:
-        if error.code == "s3-refused" and re.search(r"answered (NoSuch|ServerSideEncryption)\w+ to", error.hint):
-            return missing
-        raise
