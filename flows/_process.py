@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+from sm_ops.core import processes
 from sm_ops.core.errors import EXIT_INTERRUPTED, sanitise
 
 INSIDE = "--inside"
@@ -23,9 +24,8 @@ PATIENCE = 20
 def run_apart(module: str, arguments: list[str]) -> int:
     """Run `python -m module --inside ARGUMENTS` to its end and return its exit code; nothing of it is left behind."""
     interrupted = threading.Event()
-    child = subprocess.Popen(
-        [sys.executable, "-m", module, INSIDE, *arguments], stdin=subprocess.PIPE, start_new_session=True
-    )
+    command, environment = processes.command(module, INSIDE, *arguments), processes.environment()
+    child = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, start_new_session=True)
 
     def interrupt(*_: object) -> None:
         if not interrupted.is_set():
@@ -48,13 +48,7 @@ def run_apart(module: str, arguments: list[str]) -> int:
 def end_with_parent() -> None:
     """Inside: be interrupted by SIGINT, and when `run_apart`, which holds the other end of standard input, is gone."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the shell ran us in the background
-
-    def watch() -> None:
-        while os.read(0, 1):
-            pass
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Thread(target=watch, daemon=True).start()
+    processes.end_with_parent(signal.SIGINT)
 
 
 def in_words(work: Callable[[], int | None]) -> int:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 from flows._settings import configure
+from sm_ops.core import processes
 from sm_ops.core.ending import PATIENCE
 from sm_ops.core.home import home_folder
 
@@ -40,8 +41,8 @@ def main(options: list[str]) -> int:
             signal.signal(number, lambda *_: told.set())
     words = ["worker", "start", "--type", "process", "--install-policy", "never", *options]
     worker = subprocess.Popen(
-        [sys.executable, "-P", "-m", "prefect", "--no-prompt", *words],
-        env=os.environ | {MARK: str(os.getpid())},
+        processes.command("prefect", "--no-prompt", *words),
+        env=processes.environment(**{MARK: str(os.getpid())}),
         stdin=subprocess.DEVNULL,
         start_new_session=True,
     )

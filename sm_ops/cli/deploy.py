@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import Annotated
 
 import typer
 
-from sm_ops.cli.options import Json, home_with_servers
+from sm_ops.cli.options import Json, become_flow
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -32,6 +30,4 @@ def deploy(
 
     if status and file is not None:
         raise InputError("usage", "--status shows what the server has; leave the file away.")
-    home_with_servers()
-    words = ["status"] if status else ["apply", *([file] if file else [])]
-    os.execv(sys.executable, [sys.executable, "-m", "flows.deploy", *words, *(["--json"] if as_json else [])])
+    become_flow("flows.deploy", "status" if status else "apply", file, "--json" if as_json else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -40,6 +40,14 @@ def home_with_servers() -> Path:
     home = home_folder()
     use(home)
     return home
+
+
+def become_flow(module: str, *arguments: str | None) -> NoReturn:
+    """Become the process of a flow, which alone imports Prefect and finds the servers of the home's stack."""
+    from sm_ops.core import processes
+
+    home_with_servers()
+    processes.become(module, *(each for each in arguments if each is not None))
 
 
 def quiet_models() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -19,6 +18,7 @@ from sm_ops.cli.options import (
     Orchestrate,
     RunName,
     Set,
+    become_flow,
     home_with_servers,
     resolved_config,
     say_next,
@@ -77,13 +77,11 @@ def _run(resolved: dict[str, Any], jobs: int | None, orchestrate: bool) -> None:
 
 
 def _flow(module: str, resolved: dict[str, Any], jobs: int | None, home: Path) -> NoReturn:
-    """Become the process of a flow, which alone imports Prefect: signals and the exit code are its own."""
     from sm_ops.core.fs import canonical_json, sha256, write_json
 
     path = home / "configs" / f"{sha256(canonical_json(resolved))[:16]}.json"
     write_json(path, resolved)
-    command = [sys.executable, "-m", module, str(path), *([str(jobs)] if jobs else [])]
-    os.execv(sys.executable, command)
+    become_flow(module, str(path), str(jobs) if jobs else None)
 
 
 @app.command(epilog="Examples: sm-ops stage synthesize | sm-ops stage train@SM95-0 --out out")

@@ -7,7 +7,6 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from sm_ops.core import fs
+from sm_ops.core import fs, processes
 from sm_ops.core.ending import PATIENCE
 from sm_ops.core.errors import ERRORS, BugError, InputError, SmOpsError
 from sm_ops.core.execute import Outcome
@@ -27,8 +26,6 @@ from sm_ops.core.store import Record, Store
 from sm_ops.core.worker import step_to_json
 
 Listener = Callable[[Step, dict[str, Any]], None]
-
-_SOURCE = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass
@@ -116,17 +113,16 @@ class Pool:
                 raise InputError("run-ended", "The run has ended, so no further step is started.")
             logs = fs.private_folder(fs.private_folder(self._store.restricted) / "logs")
             descriptor, log = tempfile.mkstemp(dir=logs, prefix="worker-", suffix=".log")
-            path = os.pathsep.join(filter(None, [_SOURCE, os.environ.get("PYTHONPATH")]))
             try:
                 process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "sm_ops.core.worker", str(self._store.home)],
+                    processes.command("sm_ops.core.worker", str(self._store.home)),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=descriptor,
                     text=True,
                     encoding="utf-8",
                     start_new_session=True,
-                    env={**os.environ, "PYTHONPATH": path, "TOKENIZERS_PARALLELISM": "false", "DO_NOT_TRACK": "true"},
+                    env=processes.environment(TOKENIZERS_PARALLELISM="false", DO_NOT_TRACK="true"),
                 )
             finally:
                 os.close(descriptor)

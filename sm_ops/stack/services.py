@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from sm_ops.core import fs, orchestration
+from sm_ops.core.processes import command
 from sm_ops.stack import postgres, s3
 from sm_ops.stack.plan import HOST, Plan
 from sm_ops.stack.secrets import secret
@@ -14,7 +14,6 @@ from sm_ops.stack.service import Service, http_answers, shared_environment
 
 ADMIN = "admin"
 """MLflow's first user."""
-_PYTHON = [sys.executable, "-P", "-m"]
 
 
 def services(plan: Plan) -> list[Service]:
@@ -39,7 +38,7 @@ def prefect_server(plan: Plan) -> Service:
     }
     return Service(
         name="prefect-server",
-        command=[*_PYTHON, "prefect", "server", "start", "--host", HOST, "--port", str(plan.ports["prefect"])],
+        command=command("prefect", "server", "start", "--host", HOST, "--port", str(plan.ports["prefect"])),
         environment=environment,
         folder=plan.folders.data,
         answers=http_answers(plan.url("prefect") + "/api/health"),
@@ -62,7 +61,7 @@ def prefect_worker(plan: Plan, pool: str) -> Service:
     }
     return Service(
         name=f"prefect-worker-{pool}",
-        command=[*_PYTHON, "flows.worker", "--pool", pool, "--name", f"sm-ops-{pool}"],
+        command=command("flows.worker", "--pool", pool, "--name", f"sm-ops-{pool}"),
         environment=environment,
         folder=Path.cwd(),
         answers=lambda: True,
@@ -110,7 +109,7 @@ def mlflow(plan: Plan) -> Service:
     ]
     return Service(
         name="mlflow",
-        command=[*_PYTHON, "mlflow", *words],
+        command=command("mlflow", *words),
         environment=environment,
         folder=plan.folders.data,
         answers=http_answers(plan.url("mlflow") + "/health"),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 import tempfile
 from configparser import ConfigParser
@@ -16,6 +17,7 @@ from typing import Any
 from sm_ops.core import fs
 from sm_ops.core.errors import InputError
 from sm_ops.core.home import home_folder
+from sm_ops.core.processes import command, end_with_parent
 from sm_ops.stack import leftovers
 from sm_ops.stack.plan import Folders
 from sm_ops.stack.service import Service
@@ -66,9 +68,9 @@ def write_settings(folders: Folders, services: list[Service]) -> None:
     socket = Path(tempfile.mkdtemp(prefix="sm-ops-")) / "supervisor.sock"
     parts = [_SETTINGS.format(socket=_escaped(str(socket)))]
     for number, service in enumerate(services, start=1):
-        command = _escaped(shlex.join([sys.executable, "-P", "-m", "sm_ops.stack.launch", service.name]))
+        words = _escaped(shlex.join(command("sm_ops.stack.launch", service.name)))
         parts.append(
-            _PROGRAM.format(name=service.name, command=command, priority=number, stopwaitsecs=service.patience + 15)
+            _PROGRAM.format(name=service.name, command=words, priority=number, stopwaitsecs=service.patience + 15)
         )
     fs.write_atomic(settings_file(folders), "".join(parts).encode(), mode=0o600)
 
@@ -110,11 +112,9 @@ def main() -> None:
     """Supervise until a signal, and leave nothing."""
     from supervisor import supervisord
 
-    from sm_ops.stack.launch import end_with_parent
-
     folders = Folders(home_folder())
     if ATTACHED in sys.argv[1:]:
-        end_with_parent()
+        end_with_parent(signal.SIGTERM)
     try:
         supervisord.main(["-c", str(settings_file(folders))])
     finally:

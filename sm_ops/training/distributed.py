@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -23,9 +22,9 @@ from typing import Any
 from sm_ops.core import fs
 from sm_ops.core.ending import PATIENCE, deferred
 from sm_ops.core.errors import ERRORS, BugError, InputError, sanitise
+from sm_ops.core.processes import command, end_with_parent, environment
 from sm_ops.core.types import Progress, unheard
 
-_SOURCE = str(Path(__file__).resolve().parents[2])
 _LOOPBACK = {"GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo"}
 _TASK, _RESULT, _PROGRESS, _MEETING = "task.pt", "result.pt", "progress.json", "meeting"
 
@@ -106,10 +105,9 @@ def _start(rank: int, processes: int, threads: int, folder: Path) -> subprocess.
     place = {
         "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(processes), "LOCAL_WORLD_SIZE": str(processes),
         "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false", "TORCH_CPP_LOG_LEVEL": "ERROR",
-        "PYTHONPATH": os.pathsep.join(filter(None, [_SOURCE, os.environ.get("PYTHONPATH")])),
     }  # fmt: skip
-    command = [sys.executable, "-P", "-m", "sm_ops.training.distributed", str(folder)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=2, env={**os.environ, **_LOOPBACK, **place})
+    own = command("sm_ops.training.distributed", str(folder))
+    return subprocess.Popen(own, stdin=subprocess.PIPE, stdout=2, env=environment(**_LOOPBACK, **place))
 
 
 def _wait(
@@ -168,7 +166,7 @@ def _read(path: Path) -> list[int] | None:
 def main() -> None:
     """Join the others and run the function."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the caller's to handle
-    threading.Thread(target=_die_with_the_caller, daemon=True).start()
+    end_with_parent(signal.SIGKILL)
     folder, rank = Path(sys.argv[1]), int(os.environ["RANK"])
     try:
         result = _join(folder, rank)
@@ -202,13 +200,6 @@ def _join(folder: Path, rank: int) -> Any:
         return function(told, *arguments)
     finally:
         torch.distributed.destroy_process_group()
-
-
-def _die_with_the_caller() -> None:
-    """At the end of the input the caller is gone."""
-    while os.read(sys.stdin.fileno(), 1):
-        pass
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _write(path: Path, value: Any) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sm_ops.cli.options import Json, Orchestrate, ReleaseName
+from sm_ops.cli.options import Json, Orchestrate, ReleaseName, become_flow
 from sm_ops.cli.release.signing import PassphraseFile
 
 app = typer.Typer()
@@ -48,10 +47,9 @@ def build(
 ) -> None:
     """Make the bundle of a release: data, evidence and a signed manifest."""
     if orchestrate:
-        if data or about or policy:
+        if data or method or source or places or known_values or vault or calibration or about or policy:
             raise _usage("A flow builds from a run, as its config and the usual policy say; leave out other options.")
-        chosen = ["--run", run] if run else []
-        os.execv(sys.executable, [sys.executable, "-m", "flows.release", "build", release, *chosen])
+        become_flow("flows.release", "build", release, *(["--run", run] if run else []))
     from sm_ops.core.home import find_run, home_folder
     from sm_ops.release.folder import named
     from sm_ops.release.sources import material_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sm_ops.cli.options import Orchestrate, ReleaseName, home_with_servers, say_next
+from sm_ops.cli.options import Orchestrate, ReleaseName, become_flow, home_with_servers, say_next
 from sm_ops.cli.release.signing import KeyFile, PassphraseFile
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def publish(
     place = open_place(to, bucket_owner)
     release = existing(home, name)
     if orchestrate:
-        _become_flow("publish", str(release), to, bucket_owner)
+        become_flow("flows.release", "publish", str(release), to, bucket_owner)
     with patiently("checking") as progress:
         done = publish(release, place, progress)
     print(f"{done.place}/{release}")
@@ -150,7 +150,7 @@ def expire(orchestrate: Orchestrate = False) -> None:
 
     home = home_with_servers()
     if orchestrate:
-        _become_flow("expire")
+        become_flow("flows.release", "expire")
     if expired := expire(home):
         print("\n".join(map(str, expired)))
         _mirror(home)
@@ -162,10 +162,3 @@ def _mirror(home: Path) -> None:
     from sm_ops.release.mirror import mirror_where_tracked
 
     mirror_where_tracked(home)
-
-
-def _become_flow(*arguments: str | None) -> None:
-    import os
-
-    given = [argument for argument in arguments if argument is not None]
-    os.execv(sys.executable, [sys.executable, "-m", "flows.release", *given])

@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sm_ops.core import fs
+from sm_ops.core import fs, processes
 from sm_ops.core.errors import sanitise
 from sm_ops.storage.sagemaker.export import is_aggregate
 from sm_ops.storage.sagemaker.inputs import received
@@ -58,9 +58,9 @@ def _run(base: Path, home: Path) -> tuple[int, str]:
     fs.write_json(config, received(base))
     for name in _KEPT:
         (home / name).symlink_to(fs.private_folder(base / "checkpoints" / name), target_is_directory=True)
-    environment = {**os.environ, "SM_OPS_HOME": str(home), "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "true"}
+    environment = processes.environment(SM_OPS_HOME=str(home), HF_HUB_OFFLINE="1", DO_NOT_TRACK="true")
     process = subprocess.Popen(
-        [sys.executable, "-m", "sm_ops.cli", "sagemaker", "inside", str(config)],
+        processes.command("sm_ops.cli", "sagemaker", "inside", str(config)),
         env=environment,
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

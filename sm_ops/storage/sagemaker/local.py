@@ -22,7 +22,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from sm_ops.core import fs
+from sm_ops.core import fs, processes
 from sm_ops.core.errors import InputError
 from sm_ops.storage.places.s3 import S3Place
 from sm_ops.storage.sagemaker.buckets import Buckets
@@ -33,7 +33,6 @@ GRACE = 120
 """Seconds between SIGTERM and SIGKILL, as the service has it."""
 EVERY = 20
 """Seconds between two looks for new checkpoints."""
-_SOURCE = str(Path(__file__).resolve().parents[3])
 _PASSED = ("PATH", "LANG", "LC_ALL", "OMP_NUM_THREADS", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
 _DIES_WITH_PARENT = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
@@ -182,7 +181,7 @@ def _start(request: Json, base: Path) -> subprocess.Popen[bytes]:
     environment |= {
         "HOME": str(base / "tmp"),
         "TMPDIR": str(base / "tmp"),
-        "PYTHONPATH": _SOURCE,
+        "PYTHONPATH": processes.SOURCE,
         "SAGEMAKER_BASE_DIR": str(base),
         "TRAINING_JOB_NAME": request["TrainingJobName"],
         **request.get("Environment", {}),
