@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -55,7 +56,17 @@ def quiet_models() -> None:
     os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 
-def say_next(command: str, config: str = "tiny") -> None:
-    """The last line for people says what to type next."""
-    chosen = "" if config == "tiny" else f" --config {config}"
-    print(f"next: sm-ops {command}{chosen}", file=sys.stderr)
+def same_config(config: str, overrides: list[str] | None, option: str | None = None) -> list[str]:
+    """The words that name a config and its overrides again; `option` is for a command whose argument is another."""
+    named = [] if config == "tiny" else [option, config] if option else [config]
+    return [*named, *(word for each in overrides or () for word in ("--set", each))]
+
+
+def same_options(**given: object) -> list[str]:
+    """The words that give options again, of those that were given."""
+    return [word for name, value in given.items() if value is not None for word in (f"--{name}", str(value))]
+
+
+def say_next(command: str, *words: str) -> None:
+    """The last line for people says what to type next; the words are quoted for a shell."""
+    print(f"next: sm-ops {' '.join([command, *map(shlex.quote, words)])}", file=sys.stderr)

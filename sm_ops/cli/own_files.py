@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sm_ops.cli.options import Json, quiet_models
+from sm_ops.cli.options import Json, quiet_models, say_next
 from sm_ops.core.defaults import ACCEPTABLE_COLLATERAL, TARGETS
 
 app = typer.Typer()
@@ -54,7 +55,8 @@ def score(
     scores.save(out)
     shutil.rmtree(folder, ignore_errors=True)
     print(out)
-    print(f"next: sm-ops calibrate {records} --scores {out} (labelled records)", file=sys.stderr)
+    calibrating = shlex.join(["sm-ops", "calibrate", str(records), "--scores", str(out)])
+    print(f"next: {calibrating} (labelled records)", file=sys.stderr)
 
 
 @app.command(
@@ -110,7 +112,7 @@ def calibrate(
     calibration.save(out)
     print(json.dumps(calibration.report, indent=1) if as_json else "\n".join(lines(calibration.report)))
     if calibration.verdict["decision"] == "suitable":
-        print(f"next: sm-ops mask RECORDS --scores SCORES --calibration {out}", file=sys.stderr)
+        say_next("mask", "RECORDS", "--scores", "SCORES", "--calibration", str(out))
     else:
         print(f"next: another rule or reference; {out} masks at a named --point alone", file=sys.stderr)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -21,6 +22,7 @@ from sm_ops.cli.options import (
     become_flow,
     home_with_servers,
     resolved_config,
+    same_config,
     say_next,
 )
 from sm_ops.core.registry import KINDS
@@ -97,7 +99,8 @@ def stage(
 
     resolved = resolved_config(config, overrides)
     run_stage(name, resolved, home_folder(), out)
-    say_next(f"stage {step}" if (step := reader_of(name, resolved)) else "show", config)
+    same = same_config(config, overrides, "--config")
+    say_next(f"stage {step}" if (step := reader_of(name, resolved)) else "show", *same)
 
 
 @app.command(name="ls", epilog="Examples: sm-ops ls | sm-ops ls steps | sm-ops ls runs --json")
@@ -163,8 +166,10 @@ def show(
     if what is None and (run := run_of(rows, home)):
         print()
         _show_run(chain(run))
-    stored = all(row["state"] == "stored" for row in rows)
-    say_next("report" if stored else "run" if config == "tiny" else f"run {config}")
+    if all(row["state"] == "stored" for row in rows):
+        say_next("report")
+    else:
+        say_next("run", *same_config(config, overrides))
 
 
 def _show_run(chain: dict[str, str]) -> None:
@@ -289,4 +294,5 @@ def validate(
     if as_json:
         print(json.dumps({**facts, "plan_steps": steps}, indent=1))
         return
-    print("\n".join([*recipe.describe(facts), f"plan: {steps} steps; start with: sm-ops run {config}"]))
+    start = shlex.join(["sm-ops", "run", *same_config(config, overrides)])
+    print("\n".join([*recipe.describe(facts), f"plan: {steps} steps; start with: {start}"]))

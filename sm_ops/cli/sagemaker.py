@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sm_ops.cli.options import Config, Json, Set, home_with_servers, resolved_config, say_next
+from sm_ops.cli.options import (
+    Config,
+    Json,
+    Set,
+    home_with_servers,
+    resolved_config,
+    same_config,
+    same_options,
+    say_next,
+)
 
 if TYPE_CHECKING:
     from sm_ops.storage.sagemaker.inputs import Channel
@@ -59,7 +68,7 @@ def preflight(inventory: Inventory = None, machine: Machine = None, as_json: Jso
     if rows[0].verdict != "ok" or any(row.verdict == "bad" for row in rows):
         raise typer.Exit(EXIT_CHECK)
     if not as_json:
-        say_next("sagemaker submit")
+        say_next("sagemaker submit", *same_options(inventory=inventory, machine=machine))
 
 
 @app.command(epilog="Examples: sm-ops sagemaker upload tiny | sm-ops sagemaker upload my.yaml --execute")
@@ -75,7 +84,8 @@ def upload(
         _say_channels(channels)
         if execute:
             _upload(channels, account)
-    say_next(f"sagemaker submit {config}" if execute else f"sagemaker upload {config} --execute")
+    same = same_config(config, overrides) + same_options(inventory=inventory)
+    say_next("sagemaker", *(["submit", *same] if execute else ["upload", *same, "--execute"]))
 
 
 @app.command(
@@ -102,7 +112,8 @@ def submit(
             number = len(journal.attempts(series)) + 1
             print(json.dumps(training_job(series, number, wanted, account, channels), indent=1))
             _say_channels(channels)
-            say_next(f"sagemaker submit {config}{' --local' if local else ''} --execute")
+            same = same_config(config, overrides) + same_options(inventory=inventory, machine=machine)
+            say_next("sagemaker submit", *same, *(["--local"] if local else []), "--execute")
             return
         with journal.held():
             executor = _executor(account, local)

@@ -123,7 +123,7 @@ def backup(
     _tell(f"{len(manifest['files'])} files; the vault's key is not among them, keep it elsewhere.")
     if manifest["stack"] and manifest["stack"]["s3"]:
         _tell("Objects of the S3 server are not in it; see docs/how-to/backup.md")
-    say_next(f"serve restore {out}")
+    say_next("serve restore", str(out))
 
 
 @app.command(epilog="Examples: sm-ops serve restore /backups/2027-01-31")

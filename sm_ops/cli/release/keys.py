@@ -44,7 +44,7 @@ def new(
     print(public.read_text(), end="")
     print(f"listed as the key {key_id(people.read_public(public)[1])[:16]}", file=sys.stderr)
     print(f"{path} is the private key: keep it and its passphrase to yourself, and a copy of both.", file=sys.stderr)
-    say_next(f"release key add {public} --role ROLE")
+    say_next("release key add", str(public), "--role", "ROLE")
 
 
 @app.command(

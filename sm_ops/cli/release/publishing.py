@@ -53,7 +53,8 @@ def publish(
     print(f"{release} {told}; it expires on {done.expires}", file=sys.stderr)
     if not done.already:
         _mirror(release.home)
-    say_next(f"release fetch {done.place} {release} --out DIR")
+    owner = ["--bucket-owner", bucket_owner] if bucket_owner else []
+    say_next("release fetch", str(done.place), str(release), "--out", "DIR", *owner)
 
 
 @app.command(
@@ -74,7 +75,7 @@ def fetch(
     print(done.folder)
     if done.state == "superseded":
         print(f"{name} is superseded: a newer version lies there too", file=sys.stderr)
-    say_next(f"release verify {done.folder} --approvers approvers.yaml")
+    say_next("release verify", str(done.folder), "--approvers", "approvers.yaml")
 
 
 @app.command(
