@@ -81,7 +81,8 @@ ERRORS: dict[str, type[SmOpsError]] = {
 def sanitise(error: BaseException) -> SmOpsError:
     """Reduce any exception to one without cause, context or values, safe to print and to store."""
     if isinstance(error, SmOpsError):
-        return type(error)(error.code, error.hint)
+        kind = next(cls for cls in type(error).__mro__ if cls in ERRORS.values())
+        return kind(error.code, error.hint)
     if isinstance(error, OSError) and error.errno is not None:
         return _from_os_error(error)
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":  # torch's own

@@ -5,7 +5,7 @@ extractor wrote), `matching` (where values stand), `replacement` (masking and re
 masks with up to 1e5 values at once, with the same result.
 """
 
-from sm_ops.pii.errors import InputError
+from sm_ops.core.errors import InputError
 from sm_ops.pii.evaluation import evaluate
 from sm_ops.pii.replacement import Masked, mask, restore
 from sm_ops.pii.rows import accept, parse_flag, parse_rows

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 
 from sm_ops.core.errors import InputError
 from sm_ops.data.records import ROLES
-from sm_ops.pii import errors
+from sm_ops.pii.errors import RuleError
 from sm_ops.pii.files import TEXT_KEYS, Json, Row, abandoned, locked, paragraph_id, rows, texts, whole, writing
 from sm_ops.pii.known import KnownValues
 from sm_ops.pii.lookup import Index, row_of
@@ -107,7 +107,7 @@ def document(row: Row) -> Document:
     check_texts(row)
     try:
         return Document(row, [normalise_source(text, f"record {row.number}") for text in texts(row.value)])
-    except errors.InputError as error:
+    except RuleError as error:
         raise row.explained(error) from None
 
 
@@ -394,7 +394,7 @@ def _restored(row: Row, mappings: MappingSource, counts: Restoring) -> list[str]
     try:
         mapping, digest = mappings.get_with_digest(row.id)
         contents = [restore(text, mapping) for text in given]
-    except errors.InputError as error:
+    except RuleError as error:
         raise row.refused("the mapping of its id is damaged; take one from a backup", error.code) from None
     except InputError as error:
         if error.code != "unknown-record":

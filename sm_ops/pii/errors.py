@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sm_ops.core import errors
+from sm_ops.core.errors import InputError
 from sm_ops.pii.types import TYPES
 
 _MEANINGS = {
@@ -25,17 +25,16 @@ _MEANINGS = {
 }
 
 
-class InputError(errors.InputError):
-    """`str()` is exactly `CODE at PLACE`, such as `E_GOLD_TYPE at record 1 entity 0`."""
+class RuleError(InputError):
+    """What the rules refuse: `place` says where (indexes start at 0), `hint` in a sentence what is wrong there.
+
+    `str()` is exactly `CODE at PLACE`, such as `E_GOLD_TYPE at record 1 entity 0`.
+    """
 
     def __init__(self, code: str, place: str) -> None:
-        super().__init__(code, place)
+        super().__init__(code, f"{place[:1].upper()}{place[1:]}: {_MEANINGS[code]}.")
+        self.args = (code, place)
         self.place = place
 
     def __str__(self) -> str:
         return f"{self.code} at {self.place}"
-
-
-def explain(error: InputError) -> str:
-    """The refusal as one sentence for people: where, what is wrong, what to do; indexes start at 0."""
-    return f"{error.place[:1].upper()}{error.place[1:]}: {_MEANINGS[error.code]} [{error.code}]."

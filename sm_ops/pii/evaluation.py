@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sm_ops.pii.errors import InputError
+from sm_ops.pii.errors import RuleError
 from sm_ops.pii.matching import Source, searches, stands_in
 from sm_ops.pii.replacement import Span, masked, restore
 from sm_ops.pii.rows import Pair, accepted, parse_rows
@@ -60,7 +60,7 @@ class DocumentCounts:
 
 
 def evaluate(records: Iterable[Mapping[str, Any]], predictions: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Counts and rates over all records, as `summary` gives them; raises `InputError` for the first fault (R31)."""
+    """Counts and rates over all records, as `summary` gives them; raises `RuleError` for the first fault (R31)."""
     return summary(documents(records, predictions))
 
 
@@ -79,14 +79,14 @@ def document_counts(record: Mapping[str, Any], prediction: Mapping[str, Any] | N
 
 
 def checked_records(records: Iterable[Mapping[str, Any]]) -> list[Record]:
-    """Records in their order; raises `InputError` with the index of the first that breaks R24 or R30."""
+    """Records in their order; raises `RuleError` with the index of the first that breaks R24 or R30."""
     checked: dict[str, Record] = {}
     for index, record in enumerate(records):
         place = f"record {index}"
         if not _has_id(record) or not isinstance(record.get("entities"), list | tuple):
-            raise InputError("E_RECORD_SHAPE", place)
+            raise RuleError("E_RECORD_SHAPE", place)
         if record["id"] in checked:
-            raise InputError("E_RECORD_ID_DUPLICATE", place)
+            raise RuleError("E_RECORD_ID_DUPLICATE", place)
         source = Source(normalise_source(record.get("source_text"), place))
         gold = [_gold(entity, source, f"{place} entity {number}") for number, entity in enumerate(record["entities"])]
         checked[record["id"]] = Record(record["id"], source.text, list(dict.fromkeys(gold)))
@@ -94,20 +94,20 @@ def checked_records(records: Iterable[Mapping[str, Any]]) -> list[Record]:
 
 
 def checked_predictions(predictions: Iterable[Mapping[str, Any]], ids: set[str]) -> list[Prediction]:
-    """Predictions in their order; raises `InputError` with the index of the first that breaks R24 or R30."""
+    """Predictions in their order; raises `RuleError` with the index of the first that breaks R24 or R30."""
     checked: dict[str, Prediction] = {}
     for index, prediction in enumerate(predictions):
         place = f"prediction {index}"
         if not _has_id(prediction):
-            raise InputError("E_PREDICTION_SHAPE", place)
+            raise RuleError("E_PREDICTION_SHAPE", place)
         if prediction["id"] in checked:
-            raise InputError("E_PREDICTION_ID_DUPLICATE", place)
+            raise RuleError("E_PREDICTION_ID_DUPLICATE", place)
         if prediction["id"] not in ids:
-            raise InputError("E_PREDICTION_UNKNOWN", place)
+            raise RuleError("E_PREDICTION_UNKNOWN", place)
         if not isinstance(prediction.get("parse_success"), bool):
-            raise InputError("E_PARSE_FLAG", place)
+            raise RuleError("E_PARSE_FLAG", place)
         if not isinstance(prediction.get("prediction"), str):
-            raise InputError("E_PREDICTION_TYPE", place)
+            raise RuleError("E_PREDICTION_TYPE", place)
         checked[prediction["id"]] = Prediction(prediction["id"], prediction["prediction"], prediction["parse_success"])
     return list(checked.values())
 
@@ -120,11 +120,11 @@ def _gold(entity: object, source: Source, place: str) -> Pair:
     given = entity if isinstance(entity, Mapping) else {}
     name, value = given.get("type"), given.get("value")
     if not isinstance(name, str) or (type_ := normalise_type(name)) not in PRIORITY:
-        raise InputError("E_GOLD_TYPE", place)
+        raise RuleError("E_GOLD_TYPE", place)
     if not isinstance(value, str) or not (value := normalise_value(value)):
-        raise InputError("E_GOLD_VALUE", place)
+        raise RuleError("E_GOLD_VALUE", place)
     if not stands_in(source, type_, value):
-        raise InputError("E_GOLD_NO_MATCH", place)
+        raise RuleError("E_GOLD_NO_MATCH", place)
     return type_, value
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from sm_ops.core.errors import InputError
-from sm_ops.pii import errors
+from sm_ops.pii.errors import RuleError
 
 Json = dict[str, Any]
 SUFFIXES = (".jsonl", ".parquet", ".txt")
@@ -51,10 +51,9 @@ class Row(NamedTuple):
         """A refusal that tells the row by its place and its number, never by what it holds."""
         return InputError(code, f"{self.place}, record {self.number}: {reason}.")
 
-    def explained(self, error: errors.InputError) -> InputError:
+    def explained(self, error: RuleError) -> InputError:
         """A refusal of the rules (R30), whose own place has the number, with the place in the file."""
-        sentence = errors.explain(error).removesuffix(f" [{error.code}].")
-        return InputError(error.code, f"{self.place}, {sentence[:1].lower()}{sentence[1:]}.")
+        return InputError(error.code, f"{self.place}, {error.hint[:1].lower()}{error.hint[1:]}")
 
 
 # ---- reading -------------------------------------------------------------------------------------------

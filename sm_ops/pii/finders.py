@@ -10,8 +10,8 @@ from typing import Any, TypeGuard
 from sm_ops.core.errors import InputError
 from sm_ops.detectors.detector import Detector
 from sm_ops.detectors.labels import LABELS, type_of
-from sm_ops.pii import errors
 from sm_ops.pii.corpus import Document, Found, check_texts
+from sm_ops.pii.errors import RuleError
 from sm_ops.pii.files import Row, lines, parsed, texts
 from sm_ops.pii.known import KnownValues
 from sm_ops.pii.lookup import table
@@ -60,9 +60,9 @@ class Predictions:
 def _check_prediction(row: Row) -> None:
     place = f"prediction {row.number}"
     if not isinstance(row.value.get("id"), str):
-        raise row.explained(errors.InputError("E_PREDICTION_SHAPE", place))
+        raise row.explained(RuleError("E_PREDICTION_SHAPE", place))
     if not isinstance(row.value.get("prediction"), str):
-        raise row.explained(errors.InputError("E_PREDICTION_TYPE", place))
+        raise row.explained(RuleError("E_PREDICTION_TYPE", place))
 
 
 class Detections:
@@ -109,7 +109,7 @@ class Labels:
         sources = [Source(text) for text in document.texts]
         for number, pair in entities:
             if not any(stands_in(source, *pair) for source in sources):
-                raise row.explained(errors.InputError("E_GOLD_NO_MATCH", f"record {row.number} entity {number}"))
+                raise row.explained(RuleError("E_GOLD_NO_MATCH", f"record {row.number} entity {number}"))
         places: list[list[tuple[int, int, str]]] = [[] for _ in document.texts]
         by_text: dict[int, Places] = {}
         for number, message, start, end, type_ in self._spans(row):

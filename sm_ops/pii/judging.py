@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from sm_ops.core.errors import InputError
-from sm_ops.pii import errors
 from sm_ops.pii.corpus import Progress, document
+from sm_ops.pii.errors import RuleError
 from sm_ops.pii.evaluation import DocumentCounts, Prediction, Record, checked_predictions, checked_records, counted
 from sm_ops.pii.files import Json, Row, rows
 from sm_ops.pii.finders import Labels
@@ -75,12 +75,12 @@ def _checked(path: Path, noun: str, codes: tuple[str, str], check: Callable[[Row
     for row in rows(path):
         try:
             check(row)
-        except errors.InputError as error:
+        except RuleError as error:
             if error.code != shape:
                 index.add(row.id, row.at)
             _refuse_repeated(path, index, noun, duplicate)
             place = error.place.replace(f"{noun} 0", f"{noun} {row.number}", 1)
-            raise row.explained(errors.InputError(error.code, place)) from None
+            raise row.explained(RuleError(error.code, place)) from None
         index.add(row.id, row.at)
     _refuse_repeated(path, index, noun, duplicate)
     return index
@@ -88,4 +88,4 @@ def _checked(path: Path, noun: str, codes: tuple[str, str], check: Callable[[Row
 
 def _refuse_repeated(path: Path, index: Index, noun: str, code: str) -> None:
     if (number := index.repeated()) is not None:
-        raise row_of(path, number).explained(errors.InputError(code, f"{noun} {number}"))
+        raise row_of(path, number).explained(RuleError(code, f"{noun} {number}"))

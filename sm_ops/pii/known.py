@@ -26,7 +26,7 @@ _WINDOW = 8192
 class KnownValues:
     """Candidates made ready for many texts; building takes seconds for 1e5, and about 2 kB of memory for each.
 
-    Raises `InputError` E_CANDIDATE for an unknown type or a blank value, with its index.
+    Raises `RuleError` E_CANDIDATE for an unknown type or a blank value, with its index.
     """
 
     def __init__(self, pairs: Iterable[Pair]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from sm_ops.pii.errors import InputError
+from sm_ops.pii.errors import RuleError
 from sm_ops.pii.matching import Source, searches
 from sm_ops.pii.rows import Pair
 from sm_ops.pii.text import normalise_source, normalise_type, normalise_value
@@ -40,7 +40,7 @@ class Masked(NamedTuple):
 def mask(source: str, candidates: Iterable[Pair]) -> Masked:
     """Replace every candidate (type, value), whatever their order and repetition, at the places of R15.
 
-    Raises `InputError`: E_SOURCE_TYPE, E_SOURCE_SURROGATE, or E_CANDIDATE for an unknown type or a blank value.
+    Raises `RuleError`: E_SOURCE_TYPE, E_SOURCE_SURROGATE, or E_CANDIDATE for an unknown type or a blank value.
     """
     text = normalise_source(source)
     return masked(Source(text), checked_candidates(candidates))
@@ -61,7 +61,7 @@ def _candidate(each: object, index: int) -> Pair:
         pair = normalise_type(each[0]), normalise_value(each[1])
         if pair[0] in PRIORITY and pair[1]:
             return pair
-    raise InputError("E_CANDIDATE", f"candidate {index}")
+    raise RuleError("E_CANDIDATE", f"candidate {index}")
 
 
 def rank(type_: str, literal: bool) -> int:
@@ -135,13 +135,13 @@ def _next_token(type_: str, counters: dict[str, int], taken: set[str]) -> str:
 def restore(text: str, mapping: Mapping[str, str]) -> str:
     """Put spellings back, in one pass; tokens that the mapping lacks stay (R22).
 
-    Raises `InputError`: E_SOURCE_TYPE for a text that is no string, E_MAPPING for an entry that is no token (R21).
+    Raises `RuleError`: E_SOURCE_TYPE for a text that is no string, E_MAPPING for an entry that is no token (R21).
     """
     if not isinstance(text, str):
-        raise InputError("E_SOURCE_TYPE", "text")
+        raise RuleError("E_SOURCE_TYPE", "text")
     if not isinstance(mapping, Mapping):
-        raise InputError("E_MAPPING", "mapping")
+        raise RuleError("E_MAPPING", "mapping")
     for index, (token, spelling) in enumerate(mapping.items()):
         if not (isinstance(token, str) and TOKEN.fullmatch(token) and isinstance(spelling, str)):
-            raise InputError("E_MAPPING", f"mapping entry {index}")
+            raise RuleError("E_MAPPING", f"mapping entry {index}")
     return TOKEN.sub(lambda match: mapping.get(match[0], match[0]), text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from sm_ops.pii.errors import InputError
+from sm_ops.pii.errors import RuleError
 from sm_ops.pii.matching import Source, stands_in
 from sm_ops.pii.text import normalise_source, normalise_type, normalise_value, trim
 from sm_ops.pii.types import PRIORITY
@@ -33,7 +33,7 @@ def without_thinking(text: str) -> str:
 def parse_rows(prediction: str) -> list[Pair]:
     """The rows that count, normalised, in their order and with duplicates (R5 to R7); refuses what is no string."""
     if not isinstance(prediction, str):
-        raise InputError("E_PREDICTION_TYPE", "prediction")
+        raise RuleError("E_PREDICTION_TYPE", "prediction")
     rows = []
     for row in _ROW_END.split(without_thinking(prediction)):
         name, tab, value = row.partition("\t")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from sm_ops.pii.errors import InputError
+from sm_ops.pii.errors import RuleError
 
 _RANGES = ((0x09, 0x0D), (0x1C, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),
            (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000))  # fmt: skip
@@ -22,9 +22,9 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 def normalise_source(text: object, place: str = "source") -> str:
     """The NFC text of a document (R1); refuses what is no string and lone surrogates, naming the place."""
     if not isinstance(text, str):
-        raise InputError("E_SOURCE_TYPE", place)
+        raise RuleError("E_SOURCE_TYPE", place)
     if SURROGATE.search(text):
-        raise InputError("E_SOURCE_SURROGATE", place)
+        raise RuleError("E_SOURCE_SURROGATE", place)
     return unicodedata.normalize("NFC", text)
 
 

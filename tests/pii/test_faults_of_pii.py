@@ -449,7 +449,7 @@ FAULTS = [
     Fault("counts-show-values", "pii.evaluation", "field(repr=False)", "field()"),
     # ---- refusals
     Fault("places-in-brackets", "pii.errors", '"{self.code} at {self.place}"', '"{self.code} at [{self.place}]"'),
-    Fault("sentences-without-code", "pii.errors", " [{error.code}].", "."),
+    Fault("sentences-without-place", "pii.errors", "{place[:1].upper()}{place[1:]}: ", ""),
     # ---- known values
     Fault("known-overlaps-missed", "pii.known", "overlapping=True", "overlapping=False"),
     Fault("known-literals-without-edges", "pii.known", "and source.stands_free(first + start, first + end)", ""),

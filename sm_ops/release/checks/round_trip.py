@@ -7,7 +7,7 @@ from contextlib import closing
 from sm_ops.core.errors import InputError
 from sm_ops.core.settings import Settings
 from sm_ops.pii.corpus import MappingSource, text_digest
-from sm_ops.pii.errors import InputError as RuleError
+from sm_ops.pii.errors import RuleError
 from sm_ops.pii.replacement import restore
 from sm_ops.release.checking import NO_SOURCES, Bundle, Outcome, count
 from sm_ops.release.checks._rows import Pair, nfc, pairs, texts_of, told
