@@ -286,6 +286,7 @@ def validate(
         print(json.dumps(resolved, indent=1))
         return
     from sm_ops.plans import check, plan
+    from sm_ops.training.recipe import lacks_hosts
 
     check(resolved)
     steps = len(plan(resolved))
@@ -294,5 +295,6 @@ def validate(
     if as_json:
         print(json.dumps({**facts, "plan_steps": steps}, indent=1))
         return
-    start = shlex.join(["sm-ops", "run", *same_config(config, overrides)])
+    hosts = ["--set", "data.hosts=PATH"] if lacks_hosts(facts.get("data") or {}) else []
+    start = shlex.join(["sm-ops", "run", *same_config(config, overrides), *hosts])
     print("\n".join([*recipe.describe(facts), f"plan: {steps} steps; start with: {start}"]))

@@ -97,6 +97,11 @@ def _parents(dotted: str) -> list[str]:
     return [".".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
+def lacks_hosts(data: Facts) -> bool:
+    """Whether the data set needs more host programs than the standard library offers, and the config names none."""
+    return (data.get("hosts_needed") or 0) > STDLIB_HOSTS and data["hosts_named"] is None
+
+
 def describe(facts: Facts) -> list[str]:
     """The facts in plain lines."""
     data, schedule, trial = (facts[section] for section in ("data", "schedule", "trial"))
@@ -212,6 +217,6 @@ def _evaluation_lines(evaluation: Facts) -> list[str]:
 
 def _hosts_sentence(data: Facts) -> str:
     sentence = f"hosts: {data['hosts_needed']:,} programs are needed"
-    if data["hosts_named"] is None and data["hosts_needed"] > STDLIB_HOSTS:
+    if lacks_hosts(data):
         return f"{sentence}, more than the standard library offers; name a folder of code with data.hosts=PATH"
     return sentence

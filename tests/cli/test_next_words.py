@@ -51,3 +51,17 @@ def test_a_job_is_submitted_as_it_was_shown(monkeypatch, capsys, tmp_path):
 def test_what_was_not_given_is_not_named():
     assert options.same_config("tiny", None, "--config") == options.same_options(inventory=None) == []
     assert options.same_config("my.yaml", [], "--config") == ["--config", "my.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("needed", "named", "added"), [(1_741, None, ["--set", "data.hosts=PATH"]), (1_740, None, []), (1_741, "code", [])]
+)
+def test_a_valid_config_starts_with_its_overrides_and_the_hosts_that_it_lacks(
+    monkeypatch, capsys, needed, named, added
+):
+    facts = {"data": {"hosts_needed": needed, "hosts_named": named}}
+    monkeypatch.setattr("sm_ops.training.recipe.check", lambda _: facts)
+    monkeypatch.setattr("sm_ops.training.recipe.describe", lambda _: [])
+    done = call_cli(monkeypatch, capsys, "validate", *SET)
+    assert done.returncode == 0, done.stderr
+    assert shlex.split(done.stdout.partition("start with: ")[2]) == ["sm-ops", "run", *SET, *added]
