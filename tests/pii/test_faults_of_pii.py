@@ -297,8 +297,8 @@ FAULTS = [
     Fault("repr-shows-values", "pii.replacement", "def __repr__", "def _shown"),
     # ---- candidates
     Fault("blank-candidates", "pii.replacement",
-          "if pair[0] in PRIORITY and pair[1]:\n            return pair\n    raise InputError(\"E_CANDIDATE\"",
-          "if pair[0] in PRIORITY:\n            return pair[0], pair[1] or '?'\n    raise InputError(\"E_CANDIDATE\""),
+          "if pair[0] in PRIORITY and pair[1]:\n            return pair\n    raise RuleError(\"E_CANDIDATE\"",
+          "if pair[0] in PRIORITY:\n            return pair[0], pair[1] or '?'\n    raise RuleError(\"E_CANDIDATE\""),
     Fault("candidates-counted-from-1", "pii.replacement", "enumerate(candidates))", "enumerate(candidates, 1))"),
     Fault("candidates-counted-when-distinct", "pii.replacement", "enumerate(candidates))",
           "enumerate(dict.fromkeys(candidates)))"),
@@ -422,11 +422,11 @@ FAULTS = [
           'isinstance(prediction.get("parse_success"), int)'),
     Fault("text-before-flag", "pii.evaluation",
           '        if not isinstance(prediction.get("parse_success"), bool):\n'
-          '            raise InputError("E_PARSE_FLAG", place)\n',
+          '            raise RuleError("E_PARSE_FLAG", place)\n',
           '        if not isinstance(prediction.get("prediction"), str):\n'
-          '            raise InputError("E_PREDICTION_TYPE", place)\n'
+          '            raise RuleError("E_PREDICTION_TYPE", place)\n'
           '        if not isinstance(prediction.get("parse_success"), bool):\n'
-          '            raise InputError("E_PARSE_FLAG", place)\n'),
+          '            raise RuleError("E_PARSE_FLAG", place)\n'),
     Fault("unknown-before-duplicate", "pii.evaluation", 'if prediction["id"] in checked:',
           'if prediction["id"] in checked and isinstance(prediction["parse_success"], bool):'),
     Fault("source-before-duplicate", "pii.evaluation", '        if record["id"] in checked:',
@@ -434,9 +434,9 @@ FAULTS = [
     Fault("match-before-types", "pii.evaluation", "        gold = [_gold(entity",
           "        for n, e in enumerate(record['entities']):\n"
           "            if not isinstance(e, dict) or e.get('type') == 'NAME':\n"
-          "                raise InputError('E_GOLD_TYPE', f'{place} entity {n}')\n        gold = [_gold(entity"),
+          "                raise RuleError('E_GOLD_TYPE', f'{place} entity {n}')\n        gold = [_gold(entity"),
     Fault("value-before-type", "pii.evaluation", "    if not isinstance(name, str) or (type_",
-          "    if value == '':\n        raise InputError('E_GOLD_VALUE', place)\n"
+          "    if value == '':\n        raise RuleError('E_GOLD_VALUE', place)\n"
           "    if not isinstance(name, str) or (type_"),
     Fault("gold-types-as-given", "pii.evaluation", "(type_ := normalise_type(name))", "(type_ := name)"),
     Fault("gold-values-as-given", "pii.evaluation", "not (value := normalise_value(value))", "not (value := value)"),
