@@ -4,3 +4,5 @@ TARGETS = (0.5, 0.7, 0.9, 0.95)
 """Target recalls, each of which is an operating point."""
 ACCEPTABLE_COLLATERAL = 0.25
 """Largest collateral masking rate."""
+MACHINE_HOUR = 5.0
+"""US dollars for an hour of a warm H200 (paper F.4)."""

@@ -9,13 +9,14 @@ bundle; and it holds no value of the data. A module that sets `SEARCHES_RENDERED
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from sm_ops.core.errors import InputError
 from sm_ops.core.settings import Settings
+from sm_ops.core.types import Progress, unheard
 from sm_ops.release.folder import DATA, EVIDENCE, MANIFEST, Release
 from sm_ops.release.policy import policy_of
 
@@ -87,7 +88,7 @@ class Bundle:
     policy: Settings
     origin: Origin | None
     rendered: Mapping[str, bytes] = field(default_factory=dict)
-    progress: Callable[[int, int], None] = lambda done, total: None
+    progress: Progress = unheard
 
     @classmethod
     def of(cls, release: Release) -> Bundle:

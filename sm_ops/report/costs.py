@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sm_ops.core.prices import MACHINE_HOUR
+from sm_ops.core.defaults import MACHINE_HOUR
 from sm_ops.metrics import usd_per_million
 from sm_ops.report.words import DASH
 

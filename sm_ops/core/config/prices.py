@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from sm_ops.core.config.base import Section, Usd
-from sm_ops.core.prices import MACHINE_HOUR
+from sm_ops.core.defaults import MACHINE_HOUR
 
 
 class MachinePrices(Section):
